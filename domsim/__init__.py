@@ -1,0 +1,1 @@
+"""Seeded matches of domino games between pluggable agents, with honest statistics."""

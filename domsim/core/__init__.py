@@ -1,0 +1,1 @@
+"""The compiled core: arrays in, arrays out. It knows no agent file, no table and no terminal."""

@@ -1,0 +1,368 @@
+"""Cuban partnership dominoes: the rules, by the numbers of the rule page `cuban`."""
+
+from domsim.core import table
+from domsim.core.compiled import State, Work, index, popcount, rule, same
+from domsim.core.game import (
+    ALTERNATE,
+    PARTNER,
+    PASS,
+    PLAY,
+    START,
+    Field,
+    action_code,
+    end_rows,
+    kind_of,
+    line_of,
+    matched_of,
+    new_of,
+    record_dtype,
+    set_row,
+    state_dtype,
+)
+from domsim.core.rng import DEAL_STREAM, child, shuffle
+from domsim.tiles import HIGH, LOW
+
+SEATS = 4
+LEFT, RIGHT = 0, 1
+# Values of the options, in the order the options list them.
+LEAD_TEAMS, LEAD_INDIVIDUAL = 0, 1
+FREE, HIGHEST_DOUBLE = 0, 1
+LOWEST_HAND, LOWEST_TEAM = 0, 1
+RIVALS, ALL_OTHERS = 0, 1
+# Names of a match's end.
+POLLONA, TRIPOLLUA = 1, 2
+
+OPTIONS = ("set", "target", "lead_draw", "claim_doubles", "first_tile", "block_winner", "round_points")
+
+STATE = state_dtype(
+    "cuban",
+    __file__,
+    SEATS,
+    55,
+    [
+        ("end", "i1", 2),  # the numbers at the left and the right end
+        ("owner", "i1", 2),  # who laid the tile there
+        ("passes_running", "i1"),  # passes in a row
+        ("entitled", "i1"),  # team that names the opener; -1: `opener_by_draw` opens
+        ("opener_by_draw", "i1"),
+    ],
+    OPTIONS,
+)
+
+_VIEW: list[Field] = [
+    ("seat", "i1"),
+    ("seats", "i1"),
+    ("ply", "i2"),
+    ("round_number", "i2"),
+    ("opener", "i1"),
+    ("laid", "i1"),
+    ("redeals", "i2"),
+    ("passes_running", "i1"),
+    ("hand", "i2", 16),
+    ("unseen", "i2", 16),
+    ("end", "i1", 2),
+    ("owner", "i1", 2),
+    ("count", "i1", SEATS),
+    ("shown", "i2", SEATS),
+    ("score", "i4", SEATS),
+]
+VIEW = record_dtype("cuban_view", [*_VIEW, *((option, "i4") for option in OPTIONS)], __file__)
+
+FEATURES = (
+    "pips",
+    "double",
+    "suit_new",
+    "suit_kept",
+    "answers_left",
+    "unseen_new",
+    "unseen_kept",
+    "next_lacks_new",
+    "next_lacks_kept",
+    "partner_lacks_new",
+    "same_ends",
+    "covers_own_side",
+)
+
+
+@rule
+def top_of(s: State) -> int:
+    """The set's highest number."""
+    return int(s.set)
+
+
+@rule
+def hand_size_of(s: State) -> int:
+    """Tiles dealt to a seat: 10 of 55, or 7 of 28."""
+    return 10 if s.set == 9 else 7
+
+
+@rule
+def tiles_of(s: State) -> int:
+    """Tiles in the set."""
+    return 55 if s.set == 9 else 28
+
+
+@rule
+def draw_for_lead(s: State, draw: int) -> None:
+    """Draw tiles for the lead (rule 1): seat q's is `s.stock[q]`; `draw` counts the draws from 0."""
+    shuffle(s, tiles_of(s), SEATS, child(child(s.key, 0), draw))
+
+
+@rule
+def lead_winner(s: State) -> int:
+    """The seat whose tile of a draw for the lead is the largest; -1 when the largest is drawn twice."""
+    seats = 2 if s.lead_draw == LEAD_TEAMS else SEATS
+    best = 0
+    tied = False
+    for q in range(1, seats):
+        more = _weight(s.stock[q]) - _weight(s.stock[best])
+        if more > 0:
+            best = q
+            tied = False
+        elif more == 0:
+            tied = True
+    return -1 if tied else best
+
+
+@rule
+def _weight(tile: int) -> int:
+    t = index(tile)
+    return int(HIGH[t] + LOW[t])
+
+
+@rule
+def start_match(s: State) -> None:
+    """Draw for the lead until somebody wins it (rule 1)."""
+    draw = 0
+    while True:
+        draw_for_lead(s, draw)
+        winner = lead_winner(s)
+        if winner >= 0:
+            break
+        draw += 1
+    s.opener_by_draw = winner
+    s.entitled = -1 if s.lead_draw == LEAD_INDIVIDUAL else s.opener_by_draw
+
+
+@rule
+def start_round(s: State) -> None:
+    """Name the opener (rule 2), deal, and deal again as long as somebody claims (rules 4, 5)."""
+    table.begin_round(s, top_of(s))
+    s.lead = named_opener(s)
+    while True:
+        deal(s)
+        if claimant(s) < 0:
+            break
+        s.redeals += 1
+    open_round(s)
+
+
+@rule
+def named_opener(s: State) -> int:
+    """The seat that the entitled team's lower seat names: itself or its partner (rules 2, 3)."""
+    if s.entitled < 0:
+        return int(s.opener_by_draw)
+    naming = s.naming[index(s.entitled)]
+    if naming == PARTNER or (naming == ALTERNATE and s.round_number & 1 == 0):
+        return int(s.entitled + 2)
+    return int(s.entitled)
+
+
+@rule
+def deal(s: State) -> None:
+    """Deal from a fresh shuffle, the `s.redeals`-th of this round."""
+    table.clear_hands(s)
+    shuffle(s, tiles_of(s), SEATS * hand_size_of(s), child(child(s.round_key, DEAL_STREAM), s.redeals))
+    table.deal_hands(s, hand_size_of(s))
+
+
+@rule
+def claimant(s: State) -> int:
+    """The first seat, from the opener named, that may claim a new deal (rule 4); -1: nobody."""
+    if s.claim_doubles != 0:
+        for i in range(SEATS):
+            q = (s.lead + i) & 3
+            if s.doubles[index(q)] >= s.claim_doubles:
+                return int(q)
+    return -1
+
+
+@rule
+def open_round(s: State) -> None:
+    """The opener is to move: the seat named, or the holder of the highest double (rule 7)."""
+    s.opener = s.lead
+    if must_open_with_double(s):
+        s.opener = table.holder_of_highest_double(s, top_of(s))
+    s.seat = s.opener
+    s.passes_running = 0
+
+
+@rule
+def must_open_with_double(s: State) -> bool:
+    """Whether the highest double in the hands has to open this round (rule 7)."""
+    chosen: bool = s.first_tile == HIGHEST_DOUBLE and s.round_number == 1
+    return chosen and table.holder_of_highest_double(s, top_of(s)) >= 0
+
+
+@rule
+def legal(s: State, w: Work) -> int:
+    """Rows of legal actions (rules 7, 8)."""
+    if s.laid == 0:
+        return _legal_openings(s, w)
+    q = index(s.seat)
+    left, right = index(s.end[LEFT]), index(s.end[RIGHT])
+    at_left, at_right = s.hand[q, left], s.hand[q, right]
+    if right == left:
+        at_right = 0
+    set_row(w, 0, action_code(PLAY, LEFT, left, 0), at_left)
+    set_row(w, 1, action_code(PLAY, RIGHT, right, 0), at_right)
+    set_row(w, 2, action_code(PASS, 0, 0, 0), at_left | at_right == 0)
+    return end_rows(w, 3)
+
+
+@rule
+def _legal_openings(s: State, w: Work) -> int:
+    highest_only = must_open_with_double(s)
+    q = index(s.seat)
+    rows = 0
+    for v in range(top_of(s), -1, -1):
+        a = index(v)
+        bits = s.hand[q, a] & ((1 << v) if highest_only else (2 << v) - 1)
+        set_row(w, rows, action_code(PLAY, START, a, 0), bits)
+        rows += 1
+        if highest_only and bits != 0:
+            break
+    return end_rows(w, rows)
+
+
+@rule
+def apply(s: State, action: int) -> None:
+    """Lay a tile or pass; the next seat is to move."""
+    q = index(s.seat)
+    if kind_of(action) == PLAY:
+        matched, new = matched_of(action), new_of(action)
+        line = line_of(action)
+        if line == START:
+            s.end[LEFT] = matched
+            s.end[RIGHT] = new
+            s.owner[LEFT] = s.seat
+            s.owner[RIGHT] = s.seat
+        else:
+            s.end[line] = new
+            s.owner[line] = s.seat
+        table.lay(s, matched, new)
+        s.passes_running = 0
+        if s.count[q] == 0:
+            s.over = 1
+    else:
+        s.shown[q] |= 1 << s.end[LEFT] | 1 << s.end[RIGHT]
+        s.passes[q] += 1
+        s.passes_running += 1
+        if s.passes_running == SEATS:
+            s.over = 1
+            s.blocked = 1
+    s.seat = (s.seat + 1) & 3
+
+
+@rule
+def winning_team(s: State) -> int:
+    """The team that won the round that is over (rules 9, 10); -1: drawn."""
+    if s.blocked == 0:
+        return int(s.last & 1)
+    if s.block_winner == LOWEST_HAND:
+        team0, team1 = min(s.pips[0], s.pips[2]), min(s.pips[1], s.pips[3])
+    else:
+        team0, team1 = s.pips[0] + s.pips[2], s.pips[1] + s.pips[3]
+    if team0 == team1:
+        return -1
+    return 0 if team0 < team1 else 1
+
+
+@rule
+def finish_round(s: State) -> bool:
+    """Score the round (rule 11) and see who is entitled next (rule 3) or has won the match (rule 12)."""
+    team = winning_team(s)
+    s.winner = team
+    if team < 0:
+        s.entitled = 1 - (s.opener & 1)
+        return False
+    s.entitled = team
+    points = s.pips[1 - team] + s.pips[3 - team]
+    if s.round_points == ALL_OTHERS:
+        points += s.pips[team] + s.pips[team + 2]
+    before = s.score[team]
+    for q in (team, team + 2):
+        s.points[q] = points
+        s.score[q] += points
+    if s.score[team] < s.target:
+        return False
+    s.won[team] = 1
+    s.won[team + 2] = 1
+    if s.score[1 - team] == 0:
+        s.title = TRIPOLLUA if before == 0 else POLLONA
+    return True
+
+
+@rule
+def features(s: State, action: int, w: Work, need: int) -> None:
+    """The features of laying a tile, in the order of `FEATURES`."""
+    a, x = matched_of(action), new_of(action)
+    line = line_of(action)
+    q = index(s.seat)
+    kept = a if line == START else index(s.end[1 - line])
+    suit_new = table.kept_of(s, q, x, a, x)
+    suit_kept = table.kept_of(s, q, kept, a, x)
+    n_new, n_kept = popcount(suit_new), popcount(suit_kept)
+    unseen_new, unseen_kept = table.unseen_of(s, q, x), table.unseen_of(s, q, kept)
+    next_lacks, partner_lacks = s.shown[index(q + 1 & 3)], s.shown[index(q + 2 & 3)]
+    covers_own_side = line != START and (s.owner[line] ^ q) & 1 == 0
+    w.feature[0] = a + x
+    w.feature[1] = same(a, x)
+    w.feature[2] = n_new
+    w.feature[3] = n_kept
+    w.feature[4] = n_new if x == kept else n_new + n_kept - (suit_new >> kept & 1)
+    w.feature[5] = unseen_new
+    w.feature[6] = unseen_kept
+    w.feature[7] = next_lacks >> x & 1
+    w.feature[8] = next_lacks >> kept & 1
+    w.feature[9] = partner_lacks >> x & 1
+    w.feature[10] = same(x, kept)
+    w.feature[11] = covers_own_side
+
+
+@rule
+def stage(s: State) -> int:
+    """0 until a third of the hands is laid, 1, and 2 from two thirds on."""
+    laid, dealt = 3 * s.laid, SEATS * hand_size_of(s)
+    return int(laid >= dealt) + int(laid >= 2 * dealt)
+
+
+@rule
+def observe(s: State, o: State) -> None:
+    """What the seat to move may see: its hand, the table, and what everybody has shown."""
+    q = index(s.seat)
+    o.seat = s.seat
+    o.seats = s.seats
+    o.ply = s.ply
+    o.round_number = s.round_number
+    o.opener = s.opener
+    o.laid = s.laid
+    o.redeals = s.redeals
+    o.passes_running = s.passes_running
+    for v in range(10):
+        o.hand[v] = s.hand[q, index(v)]
+        o.unseen[v] = s.unseen[index(v)]
+    for line in range(2):
+        o.end[line] = s.end[line]
+        o.owner[line] = s.owner[line]
+    for r in range(SEATS):
+        o.count[r] = s.count[r]
+        o.shown[r] = s.shown[r]
+        o.score[r] = s.score[r]
+    o.set = s.set
+    o.target = s.target
+    o.lead_draw = s.lead_draw
+    o.claim_doubles = s.claim_doubles
+    o.first_tile = s.first_tile
+    o.block_winner = s.block_winner
+    o.round_points = s.round_points

@@ -1,0 +1,154 @@
+"""Hands and tiles on the table: what the games' rules do with them alike."""
+
+from domsim.core.compiled import State, index, popcount, rule
+from domsim.core.game import MAX_SEATS
+from domsim.core.rng import DECISION_STREAM, child, word
+from domsim.tiles import HIGH, LOW
+
+
+@rule
+def begin_round(s: State, top: int) -> None:
+    """Clear what belongs to one round and set its random streams; no tiles yet."""
+    s.round_number += 1
+    s.round_key = child(child(s.key, 1), s.round_number)
+    decisions = child(s.round_key, DECISION_STREAM)
+    for i in range(s.seats):
+        q = index(i)
+        s.decision_key[q] = word(decisions, s.stream[q] * MAX_SEATS + i)
+    clear_round(s, top)
+
+
+@rule
+def clear_round(s: State, top: int) -> None:
+    """Empty hands and table. (Loops of fixed length, here and below: the compiler makes a few wide stores of them.)"""
+    s.ply = 0
+    s.chosen = -1
+    s.redeals = 0
+    s.last = -1
+    s.laid = 0
+    s.over = 0
+    s.blocked = 0
+    s.winner = -1
+    for v in range(s.unseen.size):
+        s.unseen[v] = (1 << (top + 1)) - 1
+    for q in range(s.points.size):
+        s.points[q] = 0
+        s.passes[q] = 0
+        s.draws[q] = 0
+        s.decisions[q] = 0
+        s.shown[q] = 0
+
+
+@rule
+def clear_hands(s: State) -> None:
+    """Take all tiles out of all hands."""
+    for q in range(s.count.size):
+        s.count[q] = 0
+        s.pips[q] = 0
+        s.doubles[q] = 0
+        for v in range(s.unseen.size):
+            s.hand[q, v] = 0
+
+
+@rule
+def hold(s: State, seat: int, tile: int) -> None:
+    """Put a tile into a hand."""
+    q, t = index(seat), index(tile)
+    a, b = index(HIGH[t]), index(LOW[t])
+    s.hand[q, a] |= 1 << b
+    s.hand[q, b] |= 1 << a
+    s.pips[q] += HIGH[t] + LOW[t]
+    s.doubles[q] += a == b
+    s.count[q] += 1
+
+
+@rule
+def deal_hands(s: State, hand_size: int) -> None:
+    """Give every seat its tiles from the top of the shuffle: seat 0 the first `hand_size`, and so on.
+
+    The same as `hold` for every tile, with the sums kept in registers (a third of a deal's time).
+    """
+    for q in range(s.seats):
+        pips = 0
+        doubles = 0
+        for i in range(hand_size * q, hand_size * (q + 1)):
+            t = index(s.stock[index(i)])
+            a, b = index(HIGH[t]), index(LOW[t])
+            s.hand[index(q), a] |= 1 << b
+            s.hand[index(q), b] |= 1 << a
+            pips += HIGH[t] + LOW[t]
+            doubles += a == b
+        s.pips[index(q)] = pips
+        s.doubles[index(q)] = doubles
+        s.count[index(q)] = hand_size
+
+
+@rule
+def lay(s: State, a: int, b: int) -> None:
+    """Move a tile from the hand of the seat to move to the table."""
+    q = index(s.seat)
+    s.hand[q, a] &= ~(1 << b)
+    s.hand[q, b] &= ~(1 << a)
+    s.unseen[a] &= ~(1 << b)
+    s.unseen[b] &= ~(1 << a)
+    s.pips[q] -= a + b
+    s.count[q] -= 1
+    s.laid += 1
+    s.last = s.seat
+
+
+@rule
+def count_held(s: State, top: int) -> None:
+    """Count the tiles of every number in all hands (`s.held`), for games that test for a block."""
+    for v in range(top + 1):
+        s.held[v] = 0
+        for q in range(s.seats):
+            s.held[v] += popcount(s.hand[index(q), index(v)])
+
+
+@rule
+def holder_of_highest_double(s: State, top: int) -> int:
+    """The seat with the highest double in the hands; -1 when no hand has one."""
+    for v in range(top, -1, -1):
+        for q in range(s.seats):
+            if (s.hand[q, index(v)] >> v) & 1 != 0:
+                return q
+    return -1
+
+
+@rule
+def next_seat(s: State, seat: int) -> int:
+    """The seat that plays after this one."""
+    following = seat + 1
+    return 0 if following == s.seats else following
+
+
+@rule
+def lowest_hand(s: State) -> int:
+    """The seat with the fewest pips; -1 when two or more tie."""
+    best = 0
+    tied = False
+    for q in range(1, s.seats):
+        if s.pips[q] < s.pips[best]:
+            best = q
+            tied = False
+        elif s.pips[q] == s.pips[best]:
+            tied = True
+    return -1 if tied else best
+
+
+@rule
+def kept_of(s: State, seat: int, number: int, a: int, b: int) -> int:
+    """Tiles of a number left in the hand once tile `a-b` is laid, as bits."""
+    row = s.hand[index(seat), number]
+    if number == a:
+        row &= ~(1 << b)
+    if number == b:
+        row &= ~(1 << a)
+    return int(row)
+
+
+@rule
+def unseen_of(s: State, seat: int, number: int) -> int:
+    """How many tiles of a number are neither laid nor in this seat's hand."""
+    return popcount(s.unseen[number] & ~s.hand[index(seat), number])
