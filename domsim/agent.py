@@ -1,0 +1,274 @@
+"""Agents: what decides. Three kinds, one loader.
+
+| kind | file | runs |
+|---|---|---|
+| weights | `NAME.toml`: weights over named features, by game | inside the kernels |
+| vector | `NAME.py`: a class with `score(moves) -> (M,) numbers` | one numpy call for many decisions |
+| scalar | `NAME.py`: a class with `choose(view) -> action` | one call a decision |
+
+A text names an agent: `careful`, `mine.toml`, `bots/mine.py:Cautious?depth=2&stream=1`. Every agent knows `stream`:
+with another number it draws other random words (two alike would otherwise play identical games).
+Loading a Python agent runs its code: load only files you trust.
+"""
+
+import hashlib
+import importlib.util
+import sys
+import tomllib
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from domsim.core.driver import PYTHON, RANDOM, WEIGHTS, agent_dtype
+from domsim.core.game import ALTERNATE, PARTNER, SELF
+from domsim.errors import AgentError
+from domsim.folders import find_file, names_in
+from domsim.games import Game
+from domsim.moves import Moves
+from domsim.rules import nearest
+from domsim.tiles import quoted
+
+STAGES = ("early", "middle", "late")
+OPENERS = {"self": SELF, "partner": PARTNER, "alternate": ALTERNATE}
+#: weights are whole multiples of 1/1024, and sums of whole numbers: the same in any order, on any machine
+FIXED_POINT = 1024
+_LARGEST_WEIGHT = 2**20
+_TOML_FIELDS = ("about", "kind", "opener", "weights")
+
+
+@dataclass(frozen=True)
+class Agent:
+    """An agent ready to play one game."""
+
+    spec: str
+    game: Game
+    kind: int
+    weights: Any  # (3, F) int64: stage, feature, in 1/1024; zeros unless kind is WEIGHTS
+    opener: int
+    stream: int
+    path: str
+    file_hash: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    bot: Any = None  # the Python object, when kind is PYTHON
+
+    @property
+    def row(self) -> Any:
+        """The agent as the kernels know it, `agent_dtype`."""
+        row = np.zeros((), agent_dtype(len(self.game.features)))
+        row["kind"] = self.kind
+        row["weight"] = self.weights
+        bits = (self.weights != 0) @ (1 << np.arange(len(self.game.features), dtype=np.int64))
+        row["need"] = bits
+        return row
+
+    @property
+    def need(self) -> int:
+        """The features a Python agent wants, as bits: those its `features` names, or all."""
+        wanted = getattr(self.bot, "features", None)
+        names = self.game.features
+        if wanted is None:
+            return (1 << len(names)) - 1
+        unknown = [name for name in wanted if name not in names]
+        if unknown:
+            raise AgentError(
+                f"agent {self.spec}: unknown feature {quoted(unknown[0])}{nearest(unknown[0], list(names))}"
+            )
+        return sum(1 << names.index(name) for name in wanted)
+
+    def scores(self, moves: Moves) -> npt.NDArray[np.float64]:
+        """What a Python agent thinks of every legal action, `(M,) float64`.
+
+        Raises:
+            AgentError: the agent raised, or its answer has another shape, or holds no numbers.
+        """
+        try:
+            given = self.bot.score(moves)
+        except Exception as error:
+            raise AgentError(f"agent {self.spec}: {_where(error, Path(self.path))}") from error
+        scores = np.asarray(given)
+        if scores.shape != moves.action.shape or scores.dtype.kind not in "biuf":
+            raise AgentError(
+                f"agent {self.spec}: score(moves) returned {scores.dtype} {scores.shape}, "
+                f"expected numbers {moves.action.shape}"
+            )
+        if np.isnan(scores).any():
+            raise AgentError(
+                f"agent {self.spec}: score(moves) returned nan for {moves.text(int(np.isnan(scores).argmax()))}"
+            )
+        return scores.astype(np.float64)
+
+
+def load_agent(spec: str, game: Game) -> Agent:
+    """The agent a text names, for a game.
+
+    Raises:
+        AgentError: it is not found, its file is broken, or it does not play this game; the text says where.
+    """
+    name, parameters = _split(spec)
+    stream = _stream(spec, parameters.pop("stream", "0"))
+    base, colon, class_name = name.partition(":") if ".py:" in name else (name, "", "")
+    path = find_file("agents", base, ".toml", ".py")
+    if path is None:
+        known = agent_names()
+        raise AgentError(f"unknown agent {quoted(base)}{nearest(base, known)}; known: {', '.join(known)}")
+    source = path.read_bytes()
+    common = {"spec": spec, "game": game, "stream": stream, "path": str(path), "file_hash": _hash(source)}
+    if path.suffix == ".toml":
+        if parameters:
+            raise AgentError(f"agent {spec}: a weights file has no parameter {quoted(next(iter(parameters)))}")
+        return _from_toml(path, source, game, common)
+    return _from_python(path, class_name if colon else "", parameters, game, common)
+
+
+def agent_names() -> list[str]:
+    """The names `load_agent` finds without a path."""
+    return names_in("agents", ".toml", ".py")
+
+
+def _hash(source: bytes) -> str:
+    return hashlib.sha256(source).hexdigest()[:16]
+
+
+def _split(spec: str) -> tuple[str, dict[str, str]]:
+    name, question, query = spec.partition("?")
+    parameters: dict[str, str] = {}
+    for part in query.split("&") if question else []:
+        key, equals, value = part.partition("=")
+        if not equals or not key.isidentifier():
+            raise AgentError(f"agent {quoted(spec)}: write NAME?parameter=value&parameter=value")
+        parameters[key] = value
+    return name, parameters
+
+
+def _stream(spec: str, text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) < 2**31:
+        return int(text)
+    raise AgentError(f"agent {spec}: stream must be a whole number from 0 to {2**31 - 1}, not {text!r}")
+
+
+def _from_toml(path: Path, source: bytes, game: Game, common: dict[str, Any]) -> Agent:
+    try:
+        table = tomllib.loads(source.decode())
+    except ValueError as error:
+        raise AgentError(f"{path}: broken TOML: {error}") from None
+    for key in table:
+        if key not in _TOML_FIELDS:
+            raise AgentError(f"{path}: unknown field {key!r}{nearest(key, list(_TOML_FIELDS))}")
+    kind = table.get("kind", "weights")
+    if kind not in ("weights", "random"):
+        raise AgentError(f"{path}: kind: {quoted(kind)} is not allowed; allowed: weights, random")
+    opener = _opener(str(path), table.get("opener", "self"))
+    shape = (len(STAGES), len(game.features))
+    if kind == "random":
+        return Agent(kind=RANDOM, weights=np.zeros(shape, np.int64), opener=opener, **common)
+    by_game = table.get("weights", {})
+    if not isinstance(by_game, dict) or game.name not in by_game:
+        raise AgentError(f"{path}: has no [weights.{game.name}]: it does not play {game.name}")
+    return Agent(kind=WEIGHTS, weights=read_weights(by_game[game.name], game, str(path)), opener=opener, **common)
+
+
+def read_weights(table: Any, game: Game, where: str) -> Any:
+    """Weights by stage and feature, `(3, F) int64` in 1/1024, from a table `feature = weight`.
+
+    Tables `early`, `middle` and `late` in it hold what differs in that stage of the round.
+
+    Raises:
+        AgentError: an unknown feature, or a weight that is no number or too large.
+    """
+    weights = np.zeros((len(STAGES), len(game.features)), np.int64)
+    if not isinstance(table, dict):
+        raise AgentError(f"{where}: weights: found {quoted(table)}, expected a table")
+    everywhere = {name: value for name, value in table.items() if name not in STAGES}
+    for stage, stage_name in enumerate(STAGES):
+        own = table.get(stage_name, {})
+        if not isinstance(own, dict):
+            raise AgentError(f"{where}: {stage_name}: found {quoted(own)}, expected a table")
+        for name, value in (everywhere | own).items():
+            if name not in game.features:
+                close = nearest(name, list(game.features))
+                raise AgentError(f"{where}: unknown feature {quoted(name)} of {game.name}{close}")
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= _LARGEST_WEIGHT:
+                raise AgentError(
+                    f"{where}: {name}: {quoted(value)} is no weight from -{_LARGEST_WEIGHT} to {_LARGEST_WEIGHT}"
+                )
+            weights[stage, game.features.index(name)] = round(value * FIXED_POINT)
+    return weights
+
+
+def _opener(where: str, value: object) -> int:
+    if isinstance(value, str) and value in OPENERS:
+        return OPENERS[value]
+    raise AgentError(f"{where}: opener: {quoted(value)} is not allowed; allowed: {', '.join(OPENERS)}")
+
+
+def _from_python(path: Path, class_name: str, parameters: dict[str, str], game: Game, common: dict[str, Any]) -> Agent:
+    module = _import(path)
+    found = _find_class(path, module, class_name)
+    games = getattr(found, "games", None)
+    if games is not None and game.name not in games:
+        raise AgentError(f"{path}: {found.__name__} does not play {game.name}; it plays {', '.join(games)}")
+    values = {key: _plain(value) for key, value in parameters.items()}
+    try:
+        bot = found(**values)
+    except Exception as error:
+        raise AgentError(f"agent {common['spec']}: {_where(error, path)}") from None
+    opener = _opener(str(path), getattr(bot, "opener", "self"))
+    empty = np.zeros((len(STAGES), len(game.features)), np.int64)
+    agent = Agent(kind=PYTHON, weights=empty, opener=opener, parameters=values, bot=bot, **common)
+    agent.need  # noqa: B018 - raises here rather than in the middle of a run
+    return agent
+
+
+def _import(path: Path) -> Any:
+    name = f"domsim_agent_{_hash(str(path).encode())}"
+    found = importlib.util.spec_from_file_location(name, path)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module
+    try:
+        found.loader.exec_module(module)
+    except Exception as error:
+        raise AgentError(f"{path}: {_where(error, path)}") from None
+    return module
+
+
+def _find_class(path: Path, module: Any, class_name: str) -> Any:
+    own = {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, type)
+        and value.__module__ == module.__name__
+        and (hasattr(value, "score") or hasattr(value, "choose"))
+    }
+    if class_name:
+        if class_name in own:
+            return own[class_name]
+        raise AgentError(f"{path}: no agent class {class_name!r}{nearest(class_name, list(own))}")
+    if len(own) == 1:
+        return next(iter(own.values()))
+    if not own:
+        raise AgentError(f"{path}: no class with a method score(moves) or choose(view)")
+    raise AgentError(f"{path}: more than one agent class; write {path.name}:{' or '.join(own)}")
+
+
+def _plain(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _where(error: BaseException, path: Path) -> str:
+    """The error and the last line of the agent's file that it went through."""
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}: {error.msg}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    place = f"line {lines[-1]}: " if lines else ""
+    return f"{place}{type(error).__name__}: {error}"
