@@ -50,10 +50,18 @@ class Agent:
     weights: Any  # (3, F) int64: stage, feature, in 1/1024; zeros unless kind is WEIGHTS
     opener: int
     stream: int
+    about: str
     path: str
     file_hash: str
     parameters: dict[str, Any] = field(default_factory=dict)
     bot: Any = None  # the Python object, when kind is PYTHON
+
+    @property
+    def kind_name(self) -> str:
+        """`random`, `weights`, `vector` or `scalar`."""
+        if self.kind == PYTHON:
+            return "vector" if hasattr(self.bot, "score") else "scalar"
+        return "random" if self.kind == RANDOM else "weights"
 
     @property
     def row(self) -> Any:
@@ -162,6 +170,7 @@ def _from_toml(path: Path, source: bytes, game: Game, common: dict[str, Any]) ->
     if kind not in ("weights", "random"):
         raise AgentError(f"{path}: kind: {quoted(kind)} is not allowed; allowed: weights, random")
     opener = _opener(str(path), table.get("opener", "self"))
+    common["about"] = str(table.get("about", ""))
     shape = (len(STAGES), len(game.features))
     if kind == "random":
         return Agent(kind=RANDOM, weights=np.zeros(shape, np.int64), opener=opener, **common)
@@ -218,6 +227,7 @@ def _from_python(path: Path, class_name: str, parameters: dict[str, str], game: 
         raise AgentError(f"agent {common['spec']}: {_where(error, path)}") from None
     opener = _opener(str(path), getattr(bot, "opener", "self"))
     empty = np.zeros((len(STAGES), len(game.features)), np.int64)
+    common["about"] = (found.__doc__ or "").strip().split("\n")[0]
     agent = Agent(kind=PYTHON, weights=empty, opener=opener, parameters=values, bot=bot, **common)
     agent.need  # noqa: B018 - raises here rather than in the middle of a run
     return agent

@@ -241,6 +241,8 @@ class Batch:
     def rounds(self) -> Array:
         """The rounds that are over, `round_dtype`, in order of deal and round."""
         rows = np.concatenate([np.zeros(0, self._round_rows.dtype), *self._rounds])
+        if (np.diff(rows["match"]) >= 0).all():  # one slot, played in order
+            return rows
         return rows[np.lexsort((rows["round_number"], rows["match"]))]
 
     @property

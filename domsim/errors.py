@@ -19,3 +19,7 @@ class AgentError(DomsimError):
 
 class SpecError(DomsimError):
     """A seed suite, an experiment or a tournament that cannot be run as described."""
+
+
+class Unfinished(DomsimError):  # noqa: N818 - it is no fault
+    """A run has stopped before its end as asked; what is finished is kept and it can be resumed."""

@@ -138,7 +138,7 @@ def first_with_double(s: State, start: int) -> int:
 
 @rule
 def open_round(s: State) -> None:
-    """The opener is to move (rules 1, 2); no branch has an end yet (rule 5)."""
+    """The opener is to move (rules 1, 2; -1 where nobody holds a double); no branch has an end yet (rule 5)."""
     for v in range(s.at.size):
         s.at[v] = 0
     for r in range(SEATS):
@@ -150,23 +150,24 @@ def open_round(s: State) -> None:
     s.placed = 0
     table.count_held(s, TOP)
     if s.round_number == 1:
-        s.opener = table.holder_of_highest_double(s, TOP)
-        s.lead = s.opener
-    else:
-        s.opener = first_with_double(s, s.lead)
+        s.lead = table.holder_of_highest_double(s, TOP)
+    s.opener = first_with_double(s, s.lead)
     s.seat = s.opener
     _show_search(s)
 
 
 @rule
 def _show_search(s: State) -> None:
-    """What the search for the opener shows: seats asked before it hold no double, or none a higher one (rules 1, 2)."""
+    """What the search shows: no double above the opening one, or none in the hands asked before (rules 1, 2)."""
     if s.round_number == 1:
+        above = EVERY & ~((1 << highest_double(s, s.opener) + 1) - 1)
         for r in range(s.seats):
-            s.no_double[index(r)] = EVERY & ~((2 << highest_double(s, s.opener)) - 1)
+            s.no_double[index(r)] = above
     else:
         q = s.lead
-        while q != s.opener:
+        for _ in range(s.seats):
+            if q == s.opener:
+                break
             s.no_double[index(q)] = EVERY
             q = table.next_seat(s, q)
 
@@ -183,7 +184,7 @@ def highest_double(s: State, seat: int) -> int:
 
 @rule
 def legal(s: State, w: Work) -> int:
-    """Rows of legal actions: row b is branch b's, the one after these the pass (rule 7)."""
+    """Rows of legal actions: row b is branch b's; where no tile fits any, the first row is the pass (rule 7)."""
     if s.laid == 0:
         return _legal_openings(s, w)
     playable = 0
@@ -191,8 +192,9 @@ def legal(s: State, w: Work) -> int:
         bits = may_lay(s, b)
         set_row(w, b, action_code(PLAY, b, index(s.end[b]), 0), bits)
         playable |= bits
-    set_row(w, SEATS, action_code(PASS, 0, 0, 0), playable == 0)
-    return end_rows(w, SEATS + 1)
+    if playable == 0:
+        set_row(w, 0, action_code(PASS, 0, 0, 0), 1)
+    return SEATS
 
 
 @rule
@@ -217,17 +219,16 @@ def is_bound(s: State, b: int) -> bool:
 
 @rule
 def _legal_openings(s: State, w: Work) -> int:
-    """The opener's doubles, in a match's first round only its highest (rules 1, 2)."""
+    """The opener's doubles, in a match's first round only its highest (rules 1, 2): row 9 - v is double v-v's."""
     q = index(s.seat)
-    rows = 0
-    for v in range(TOP, -1, -1):
-        a = index(v)
-        bits = s.hand[q, a] & 1 << v
-        set_row(w, rows, action_code(PLAY, START, a, 0), bits)
-        rows += 1
+    wanted = EVERY
+    for row in range(TOP + 1):
+        a = index(TOP - row)
+        bits = s.hand[q, a] & wanted & 1 << a
+        set_row(w, row, action_code(PLAY, START, a, 0), bits)
         if bits != 0 and s.round_number == 1:
-            break
-    return end_rows(w, rows)
+            wanted = 0
+    return end_rows(w, TOP + 1)
 
 
 @rule
@@ -267,8 +268,8 @@ def lay(s: State, line: int, matched: int, new: int) -> None:
 @rule
 def begin_branches(s: State, number: int) -> None:
     """The opening double is the end of all branches (rule 5)."""
-    for r in range(s.seats):
-        s.end[index(r)] = number
+    for r in range(SEATS):
+        s.end[r] = number if r < s.seats else NOWHERE
     s.at[number] = (1 << s.seats) - 1
 
 
@@ -349,58 +350,59 @@ def finish_round(s: State) -> bool:
 
 @rule
 def features(s: State, action: int, w: Work, need: int) -> None:
-    """The features of laying a tile, in the order of `FEATURES`."""
+    """The features of laying a tile, in the order of `FEATURES`; an opening counts as laid on the own branch."""
     a, x = matched_of(action), new_of(action)
     line = line_of(action)
     q = index(s.seat)
-    opening = line == START
-    owner = q if opening else line
-    on_own = same(owner, q)
-    elsewhere = 1 - on_own
-    own_end = x if on_own == 1 else index(s.end[q])
-    answers = answers_left(s, owner, a, x)
-    shown_next, shown_owner = s.shown[index(table.next_seat(s, s.seat))], s.shown[owner]
-    own_branch = same(line, q)
+    owner = q if line == START else line
+    elsewhere = 1 - same(owner, q)
     other_open = elsewhere & s.open >> owner
+    own_end = x if elsewhere == 0 else index(s.end[q])
+    fits_own = same(a, own_end) | same(x, own_end)
+    answers = answers_left(s, owner, x)
+    next_shown, owner_shown = s.shown[index(table.next_seat(s, s.seat))], s.shown[owner]
     lacking = 0
-    for r in range(SEATS):
+    for r in range(SEATS):  # the seat itself holds a tile of the new number, the one it lays
         lacking += s.shown[r] >> x & 1
-    spends = elsewhere & (same(a, own_end) | same(x, own_end))
     w.feature[0] = a + x
     w.feature[1] = same(a, x)
-    w.feature[2] = popcount(table.kept_of(s, q, x, a, x))
+    w.feature[2] = popcount(s.hand[q, x]) - 1
     w.feature[3] = answers
     w.feature[4] = answers == 0
     w.feature[5] = table.unseen_of(s, q, x)
-    w.feature[6] = shown_next >> x & 1
-    w.feature[7] = lacking - (s.shown[q] >> x & 1)
-    w.feature[8] = own_branch
+    w.feature[6] = next_shown >> x & 1
+    w.feature[7] = lacking
+    w.feature[8] = same(line, q)
     w.feature[9] = other_open
     w.feature[10] = elsewhere - other_open
-    w.feature[11] = popcount(table.kept_of(s, q, own_end, a, x))
+    w.feature[11] = popcount(s.hand[q, own_end]) - fits_own
     w.feature[12] = table.unseen_of(s, q, own_end)
-    w.feature[13] = spends
-    w.feature[14] = elsewhere & shown_owner >> x
-    w.feature[15] = elsewhere & shown_owner >> a & ~(shown_owner >> x)
+    w.feature[13] = elsewhere & fits_own
+    w.feature[14] = elsewhere & owner_shown >> x
+    w.feature[15] = elsewhere & owner_shown >> a & ~(owner_shown >> x)
     w.feature[16] = elsewhere * s.count[owner]
-    w.feature[17] = popcount(s.at[x] & ~(1 << line))
+    w.feature[17] = popcount(s.at[x] & ~(1 << owner))
 
 
 @rule
-def answers_left(s: State, owner: int, a: int, x: int) -> int:
-    """Tiles kept that the seat could lay if its turn came back at once (rule 8 bars branches, but never a tile)."""
+def answers_left(s: State, owner: int, new: int) -> int:
+    """Tiles that the seat could lay if its turn came back at once, after a play on the owner's branch.
+
+    Counted with the tile just laid, which would fit where it lies, less one. Rule 8 bars branches, but never a tile.
+    """
     q = index(s.seat)
     free = s.open | 1 << q
     numbers = 0  # of the branches that take any tile
-    doubles = 0  # of the others, where the double is kept
-    tiles = 0
+    doubles = 0
+    tiles = -1
     for b in range(SEATS):
-        end = x if b == owner else index(s.end[b])
-        kept = table.kept_of(s, q, end, a, x)
-        take = -(free >> b & 1)
-        tiles += popcount(kept & ~numbers & take & -(1 - (numbers >> end & 1)))
-        doubles |= kept & 1 << end
-        numbers |= 1 << end & take
+        end = new if b == owner else index(s.end[b])
+        row = s.hand[q, end]
+        any_tile = -(free >> b & 1)
+        fresh = -(1 - (numbers >> end & 1))
+        tiles += popcount(row & any_tile & fresh & ~numbers)
+        doubles |= row & 1 << end
+        numbers |= any_tile & 1 << end
     return int(tiles + popcount(doubles & ~numbers))
 
 

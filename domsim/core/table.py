@@ -57,7 +57,7 @@ def hold(s: State, seat: int, tile: int) -> None:
     a, b = index(HIGH[t]), index(LOW[t])
     s.hand[q, a] |= 1 << b
     s.hand[q, b] |= 1 << a
-    s.pips[q] += HIGH[t] + LOW[t]
+    s.pips[q] += int(HIGH[t] + LOW[t])  # int: uncompiled, numpy would stay with int8
     s.doubles[q] += a == b
     s.count[q] += 1
 
@@ -76,7 +76,7 @@ def deal_hands(s: State, hand_size: int) -> None:
             a, b = index(HIGH[t]), index(LOW[t])
             s.hand[index(q), a] |= 1 << b
             s.hand[index(q), b] |= 1 << a
-            pips += HIGH[t] + LOW[t]
+            pips += int(HIGH[t] + LOW[t])
             doubles += a == b
         s.pips[index(q)] = pips
         s.doubles[index(q)] = doubles

@@ -31,6 +31,8 @@ class Game(ABC):
     partners: ClassVar[bool] = False
     #: True when few points are good (penalties)
     low_wins: ClassVar[bool] = False
+    #: what a summary shows, names of `summary.MEASURES`
+    measures: ClassVar[tuple[str, ...]] = ("win_share", "points_match", "points_round", "block_rate", "passes_round")
     #: names of a match's end, by the core's number; the first means none
     titles: ClassVar[tuple[str, ...]] = ("",)
 

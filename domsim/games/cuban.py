@@ -58,6 +58,14 @@ class Cuban(Game):
     rules: ClassVar[type[Rules]] = CubanRules
     seats: ClassVar[tuple[int, ...]] = (4,)
     partners: ClassVar[bool] = True
+    measures: ClassVar[tuple[str, ...]] = (
+        "win_share",
+        "points_match",
+        "block_rate",
+        "passes_round",
+        "title_1",
+        "title_2",
+    )
     titles: ClassVar[tuple[str, ...]] = ("", "pollona", "tripollua")
     match_fields: ClassVar[tuple[str, ...]] = ("lead_draw", "claims", "name")
 

@@ -1,0 +1,221 @@
+"""The command line: `domsim`. Every command is a few lines over a function that notebooks can call too."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from domsim.errors import DomsimError
+
+app = typer.Typer(
+    help="Seeded matches of domino games between bots, with honest statistics.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Agents = Annotated[str, typer.Option(help="Agents, separated by commas.")]
+Options = Annotated[list[str], typer.Option("-o", "--option", metavar="NAME=VALUE", help="A rule option.")]
+Seed = Annotated[int, typer.Option(help="Seed of the deals.")]
+Suite = Annotated[str, typer.Option(help="Suite of deals.")]
+Jobs = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Workers.")]
+
+
+@app.command()
+def tournament(
+    game: Annotated[str, typer.Argument(help="Game to play.")],
+    agents: Agents,
+    deals: Annotated[int, typer.Option(min=1, help="Deals; each is played by every pairing in all seatings.")] = 1000,
+    suite: Suite = "valid",
+    seed: Seed = 0,
+    first_deal: Annotated[int, typer.Option(min=0, help="First deal of the suite.")] = 0,
+    seats: Annotated[int | None, typer.Option(help="Seats at the table.")] = None,
+    lineup: Annotated[str, typer.Option(help="duel, field or mix.")] = "duel",
+    rounds: Annotated[int, typer.Option(min=0, help="Rounds of a match at most; 0: whole matches.")] = 0,
+    jobs: Jobs = 1,
+    out: Annotated[Path | None, typer.Option(help="Folder for the tables.")] = None,
+    chunk: Annotated[
+        int, typer.Option(min=1, help="Deals of a chunk: what is kept and handed to a worker at once.")
+    ] = 500,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the unfinished run in --out.")] = False,
+    option: Options = [],  # noqa: B006
+) -> None:
+    """Let agents play each other and say which is better."""
+    from domsim.games import find_game
+    from domsim.rules import parse_options
+    from domsim.tournament import Spec
+
+    found = find_game(game)
+    rules = found.rules.of(parse_options(found.rules, option)).changed()
+    names = tuple(name.strip() for name in agents.split(","))
+    spec = Spec(game, names, deals, suite, seed, first_deal, seats, lineup, rounds, rules)
+    play_spec(spec, out or _new_folder(game), jobs, chunk, resume)
+
+
+def play_spec(spec: Any, out: Path, jobs: int, chunk: int, resume: bool = False) -> None:
+    """Play one tournament into a folder and print what came out."""
+    from domsim import show
+    from domsim.run import run_in_folder
+    from domsim.tournament import make_plan
+
+    plan = make_plan(spec)
+    result = run_in_folder(
+        plan, out, jobs=jobs, chunk=chunk, progress=sys.stderr.isatty(), resume=resume, command=_command()
+    )
+    show.result(result)
+
+
+@app.command()
+def run(
+    experiment: Annotated[str, typer.Argument(help="Name or path of an experiment file.")],
+    jobs: Jobs = 2,
+    out: Annotated[Path | None, typer.Option(help="Folder for the tables.")] = None,
+) -> None:
+    """Run an experiment file, such as `quickstart`."""
+    from domsim.experiment import read_experiment
+
+    name, specs = read_experiment(experiment)
+    folder = out or _new_folder(name)
+    for number, spec in enumerate(specs, 1):
+        place = folder if len(specs) == 1 else folder / f"{number}-{spec.game}"
+        play_spec(spec, place, jobs, chunk=500)
+
+
+@app.command()
+def replay(
+    file: Annotated[str, typer.Argument(help="File of round records, or - for standard input.")],
+    matches: Annotated[bool, typer.Option("--matches", help="Check that the rounds of a match follow.")] = False,
+) -> None:
+    """Replay round records: one JSON line for each, exit 1 when one is bad."""
+    from domsim.record import replay_lines, to_json
+
+    bad = False
+    with _open_input(file) as lines:
+        for answer in replay_lines(lines, matches):
+            bad = bad or not answer["ok"]
+            sys.stdout.write(to_json(answer) + "\n")
+    if bad:
+        raise typer.Exit(1)
+
+
+@app.command()
+def record(
+    game: Annotated[str, typer.Argument(help="Game to play.")],
+    rounds: Annotated[int | None, typer.Option(min=1, help="Rounds to record, of consecutive matches.")] = None,
+    matches: Annotated[int | None, typer.Option(min=1, help="Whole matches to record.")] = None,
+    seed: Seed = 0,
+    suite: Suite = "smoke",
+    agents: Agents = "random",
+    seats: Annotated[int | None, typer.Option(help="Seats at the table.")] = None,
+    out: Annotated[str, typer.Option(help="File to write, or - for standard output.")] = "-",
+    option: Options = [],  # noqa: B006
+) -> None:
+    """Write round records of matches between agents (seat by seat, the list repeated round the table)."""
+    from domsim.games import find_game
+    from domsim.record import to_json
+    from domsim.recording import record_matches
+    from domsim.rules import parse_options
+
+    if (rounds is None) == (matches is None):
+        raise DomsimError("give either --rounds or --matches")
+    found = find_game(game)
+    rules = found.rules.of(parse_options(found.rules, option))
+    names = [name.strip() for name in agents.split(",")]
+    records = record_matches(found, rules, seats, names, suite=suite, seed=seed, rounds=rounds, matches=matches)
+    text = (to_json(one) + "\n" for one in records)
+    if out == "-":
+        sys.stdout.writelines(text)
+    else:
+        _write_lines(Path(out), text)
+
+
+@app.command()
+def games() -> None:
+    """List the games."""
+    from domsim import show
+
+    show.games()
+
+
+@app.command()
+def rules(game: Annotated[str, typer.Argument(help="Game.")]) -> None:
+    """List a game's rule options: values, default, meaning."""
+    from domsim import show
+    from domsim.games import find_game
+
+    show.rules(find_game(game))
+
+
+@app.command("agents")
+def list_agents(game: Annotated[str | None, typer.Argument(help="Only those that play this game.")] = None) -> None:
+    """List the agents that are found by name."""
+    from domsim import show
+
+    show.agents(game)
+
+
+@app.command()
+def bench(
+    game: Annotated[str, typer.Argument(help="Game to play.")],
+    seats: Annotated[int | None, typer.Option(help="Seats at the table.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure the speed of a game on this machine."""
+    from domsim import show
+    from domsim.bench import bench_game
+    from domsim.record import to_json
+
+    rows = bench_game(game, seats)
+    if json:
+        print(to_json(rows))
+    else:
+        show.bench(rows)
+
+
+def _open_input(file: str) -> Any:
+    if file == "-":
+        return sys.stdin.buffer
+    try:
+        return open(file, "rb")
+    except OSError as error:
+        raise DomsimError(f"{file}: {error.strerror}") from None
+
+
+def _write_lines(path: Path, lines: Any) -> None:
+    try:
+        with path.open("w", encoding="utf-8") as out:
+            out.writelines(lines)
+    except OSError as error:
+        raise DomsimError(f"{path}: {error.strerror}") from None
+
+
+def _new_folder(name: str) -> Path:
+    """The first of `results/NAME`, `results/NAME-2` … that is not there yet."""
+    number = 1
+    while True:
+        folder = Path("results") / (name if number == 1 else f"{name}-{number}")
+        if not folder.exists():
+            return folder
+        number += 1
+
+
+def _command() -> str:
+    return shlex.join(["domsim", *sys.argv[1:]])
+
+
+def main() -> None:
+    """Run the command line; an error is one line, an interruption says how to go on."""
+    try:
+        app(standalone_mode=True)
+    except DomsimError as error:
+        print(f"domsim: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("\ndomsim: interrupted; finished chunks are kept, go on with --resume", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,305 @@
+"""One run: a spec played into a folder, part by part, so that nothing finished is ever lost."""
+
+import io
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pandas as pd
+from tqdm.auto import tqdm
+
+from domsim.errors import SpecError, Unfinished
+from domsim.results import Digest, TableWriter, read_table, to_frame
+from domsim.summary import add_sums, pair_table, summary
+from domsim.tournament import CHUNK, Chunk, Plan, Spec, chunks_of, make_plan, play_chunks, versions
+
+MANIFEST = "manifest.json"
+PARTS = "parts"
+_TABLES = ("matches", "rounds")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run found: its plan, sums by deal, summary, and tables in memory or in a folder."""
+
+    plan: Plan
+    sums: Any
+    digest: str
+    folder: Path | None = None
+    chunks: tuple[Chunk, ...] = ()
+
+    @property
+    def agents(self) -> list[str]:
+        """The roster."""
+        return list(self.plan.spec.agents)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row an agent, with 95 % intervals by deal."""
+        return summary(self.plan.game, self.sums, self.agents)
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """One row a pairing of two agents."""
+        return pair_table(self.plan.game, self.sums, self.agents, [p.agents for p in self.plan.pairings])
+
+    @property
+    def matches(self) -> pd.DataFrame:
+        """The `matches` table."""
+        return self._table("matches")
+
+    @property
+    def rounds(self) -> pd.DataFrame:
+        """The `rounds` table."""
+        return self._table("rounds")
+
+    def _table(self, table: str) -> pd.DataFrame:
+        if self.folder is not None:
+            return read_table(self.folder / table)
+        return to_frame(np.concatenate([getattr(chunk, table) for chunk in self.chunks]), self.agents)
+
+    def _repr_html_(self) -> str:
+        """The summary, for notebooks."""
+        html: str = self.summary.to_html(index=False, float_format="{:.3f}".format)
+        return html
+
+
+def run_tournament(
+    game: str,
+    agents: list[str],
+    deals: int,
+    *,
+    jobs: int = 1,
+    out: str | Path | None = None,
+    chunk: int = CHUNK,
+    progress: bool = False,
+    **spec: Any,
+) -> Result:
+    """Play a tournament; with `out` its tables go there, else they stay in memory.
+
+    Args:
+        spec: further fields of `Spec`: suite, seed, seats, lineup, rounds, rules.
+
+    Raises:
+        DomsimError: something unknown, out of range or broken.
+    """
+    plan = make_plan(Spec(game, tuple(agents), deals, **spec))
+    if out is not None:
+        return run_in_folder(plan, Path(out), jobs=jobs, chunk=chunk, progress=progress)
+    todo = chunks_of(plan.spec, chunk)
+    found = {first: part for first, _, part in _with_progress(plan, todo, jobs, progress, deals)}
+    parts = tuple(found[first] for first, _ in todo)
+    digest = Digest(_TABLES)
+    for part in parts:
+        for table in _TABLES:
+            digest.add(table, getattr(part, table))
+    return Result(plan, add_sums([part.sums for part in parts]), digest.value(), chunks=parts)
+
+
+def run_in_folder(
+    plan: Plan,
+    folder: Path,
+    *,
+    jobs: int = 1,
+    chunk: int = CHUNK,
+    progress: bool = False,
+    resume: bool = False,
+    command: str = "",
+    seconds: float | None = None,
+) -> Result:
+    """Play a plan into a folder: finished chunks are kept as files until the tables are written from them.
+
+    Args:
+        resume: go on with what the folder holds of the same run.
+        seconds: stop, unfinished but resumable, after about this long.
+
+    Raises:
+        SpecError: the folder holds another run, or cannot be written.
+        Unfinished: time is up; the chunks played so far are kept.
+    """
+    store = Store.open(folder, plan, chunk, command, resume)
+    if store.manifest["status"] == "finished":
+        return load_result(folder)
+    todo = store.missing()
+    end = None if seconds is None else time.monotonic() + seconds
+    for first, _, part in _with_progress(plan, todo, jobs, progress, plan.spec.deals):
+        store.save(first, part)
+        if end is not None and time.monotonic() > end and store.missing():
+            raise Unfinished(
+                f"time is up with {len(store.missing())} of {len(store.chunks)} chunks to play; "
+                f"go on with --resume ({folder})"
+            )
+    return store.finish()
+
+
+def load_result(folder: str | Path) -> Result:
+    """The result of a finished run.
+
+    Raises:
+        SpecError: there is no finished run in the folder.
+    """
+    place = Path(folder)
+    manifest = read_manifest(place)
+    if manifest["status"] != "finished":
+        raise SpecError(f"{place}: the run is not finished; go on with --resume")
+    plan = make_plan(msgspec.convert(manifest["spec"], Spec))
+    with np.load(place / "sums.npz") as saved:
+        return Result(plan, saved["sums"], manifest["digest"], place)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a run.
+
+    Raises:
+        SpecError: there is none.
+    """
+    try:
+        manifest: dict[str, Any] = msgspec.json.decode((folder / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        raise SpecError(f"{folder}: no run here ({MANIFEST} is missing)") from None
+    except (OSError, msgspec.DecodeError) as error:
+        raise SpecError(f"{folder / MANIFEST}: cannot be read: {error}") from None
+    return manifest
+
+
+class Store:
+    """The folder of a run: `manifest.json`, finished chunks under `parts`, in the end the tables."""
+
+    def __init__(self, folder: Path, plan: Plan, manifest: dict[str, Any]) -> None:
+        self.folder = folder
+        self.plan = plan
+        self.manifest = manifest
+        self.chunks = chunks_of(plan.spec, manifest["chunk"])
+
+    @classmethod
+    def open(cls, folder: Path, plan: Plan, chunk: int, command: str, resume: bool) -> "Store":
+        """Begin a run, or go on with one.
+
+        Raises:
+            SpecError: the folder holds another run, or a run and `resume` is not asked for, or cannot be written.
+        """
+        if (folder / MANIFEST).exists():
+            manifest = read_manifest(folder)
+            if manifest["fingerprint"] != plan.fingerprint:
+                raise SpecError(
+                    f"{folder}: holds another run (spec, agent files or version differ); choose another --out"
+                )
+            if not resume and manifest["status"] != "finished":
+                raise SpecError(
+                    f"{folder}: holds an unfinished run of this; go on with --resume, or choose another --out"
+                )
+            return cls(folder, plan, manifest)
+        made = cls(folder, plan, _new_manifest(plan, chunk, command))
+        try:
+            (folder / PARTS).mkdir(parents=True, exist_ok=True)
+            made.write_manifest()
+        except OSError as error:
+            raise SpecError(f"{folder}: cannot be written: {error.strerror}") from None
+        return made
+
+    def write_manifest(self) -> None:
+        """Write the manifest as it is now."""
+        data = msgspec.json.format(msgspec.json.encode(self.manifest), indent=2)
+        write_whole(self.folder / MANIFEST, data)
+
+    def _part(self, first: int) -> Path:
+        return self.folder / PARTS / f"{first:012d}.npz"
+
+    def missing(self) -> list[tuple[int, int]]:
+        """The chunks that are still to be played."""
+        return [(first, deals) for first, deals in self.chunks if not self._part(first).exists()]
+
+    def save(self, first: int, part: Chunk) -> None:
+        """Keep a finished chunk.
+
+        Raises:
+            SpecError: it cannot be written; the chunks before it are kept.
+        """
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, matches=part.matches, rounds=part.rounds, sums=part.sums)
+        try:
+            write_whole(self._part(first), buffer.getvalue())
+        except OSError as error:
+            raise SpecError(
+                f"{self._part(first)}: cannot be written: {error.strerror}; finished chunks are kept"
+            ) from None
+
+    def load(self, first: int) -> Chunk:
+        """A finished chunk."""
+        with np.load(self._part(first)) as saved:
+            return Chunk(saved["matches"], saved["rounds"], saved["sums"])
+
+    def finish(self) -> Result:
+        """Write the tables from the chunks, one after the other, then drop the chunks."""
+        agents = list(self.plan.spec.agents)
+        try:
+            writers = {table: TableWriter(self.folder, table, agents, self.plan.seats) for table in _TABLES}
+            digest = Digest(_TABLES)
+            sums = []
+            for first, _ in self.chunks:
+                part = self.load(first)
+                sums.append(part.sums)
+                for table, writer in writers.items():
+                    writer.add(getattr(part, table))
+                    digest.add(table, getattr(part, table))
+            for writer in writers.values():
+                writer.close()
+            result = Result(self.plan, add_sums(sums), digest.value(), self.folder)
+            buffer = io.BytesIO()
+            np.savez_compressed(buffer, sums=result.sums)
+            write_whole(self.folder / "sums.npz", buffer.getvalue())
+            write_whole(self.folder / "summary.csv", result.summary.to_csv(index=False).encode())
+            self.manifest |= {"status": "finished", "digest": result.digest}
+            self.write_manifest()
+        except OSError as error:
+            raise SpecError(f"{self.folder}: the tables cannot be written: {error}; finished chunks are kept") from None
+        shutil.rmtree(self.folder / PARTS, ignore_errors=True)
+        return result
+
+
+def _new_manifest(plan: Plan, chunk: int, command: str) -> dict[str, Any]:
+    names = plan.spec.agents
+    return {
+        "status": "playing",
+        "digest": None,
+        "command": command,
+        "spec": msgspec.to_builtins(plan.spec),
+        "fingerprint": plan.fingerprint,
+        "chunk": chunk,
+        "seats": plan.seats,
+        "rules": msgspec.to_builtins(plan.rules),
+        "agents": [
+            {"agent": a.spec, "file": Path(a.path).name, "hash": a.file_hash, "parameters": a.parameters}
+            for a in plan.agents
+        ],
+        "pairings": [[names[number] for number in pairing.agents] for pairing in plan.pairings],
+        "versions": versions(),
+    }
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _with_progress(
+    plan: Plan, todo: list[tuple[int, int]], jobs: int, progress: bool, total: int
+) -> Iterator[tuple[int, int, Chunk]]:
+    """Play chunks behind a progress bar; deals played in an earlier run count as done."""
+    done = total - sum(deals for _, deals in todo)
+    with tqdm(total=total, initial=done, unit="deal", disable=not progress, file=sys.stderr) as bar:
+        for first, deals, part in play_chunks(plan, todo, jobs):
+            bar.update(deals)
+            yield first, deals, part

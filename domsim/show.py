@@ -1,0 +1,97 @@
+"""What the command line prints: tables a person reads, made with rich."""
+
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from domsim.agent import agent_names, load_agent
+from domsim.errors import AgentError
+from domsim.games import GAMES, Game, find_game
+from domsim.run import Result
+from domsim.summary import MEASURES, measure_name
+
+_console = Console(soft_wrap=False)
+
+
+def result(found: Result) -> None:
+    """The summary of a run, and where its files are."""
+    plan = found.plan
+    spec = plan.spec
+    rules = " ".join(f"{name}={value}" for name, value in plan.rules.changed().items()) or "default rules"
+    played = int(found.sums["matches"].sum()) // max(1, _agents_a_match(found))
+    what = "matches" if not spec.rounds else f"matches of {spec.rounds} round(s)"
+    print(f"\n{plan.game.name} · {plan.seats} seats · {spec.lineup} · {rules}")
+    print(f"{spec.deals} deals of suite {spec.suite}, seed {spec.seed} · {played} {what}")
+    _console.print(summary_table(plan.game, found.summary))
+    print(
+        "± half of the 95 % interval, by deal; blocked and passes: in the rounds an agent took part in, passes a seat."
+    )
+    if found.folder is not None:
+        print(f"files: {found.folder}/   digest {found.digest}")
+
+
+def _agents_a_match(found: Result) -> int:
+    return len(found.agents) if found.plan.spec.lineup == "mix" and found.plan.seats == len(found.agents) else 2
+
+
+def summary_table(game: Game, summary: pd.DataFrame) -> Table:
+    """A summary as a table for the terminal."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("agent", no_wrap=True)
+    for measure in game.measures:
+        table.add_column(MEASURES[measure].title or f"{measure_name(game, measure)} %", justify="right", no_wrap=True)
+    for _, row in summary.iterrows():
+        table.add_row(str(row["agent"]), *(_cell(row, game, measure) for measure in game.measures))
+    return table
+
+
+def _cell(row: Any, game: Game, measure: str) -> str:
+    label, shown = measure_name(game, measure), MEASURES[measure]
+    half = (row[f"{label}_high"] - row[f"{label}_low"]) / 2
+    return f"{row[label] * shown.scale:.{shown.digits}f} ±{half * shown.scale:.{shown.digits}f}"
+
+
+def games() -> None:
+    """The games."""
+    table = Table("game", "seats", "what", box=None, pad_edge=False)
+    for game in GAMES.values():
+        seats = f"{min(game.seats)}–{max(game.seats)}" if len(game.seats) > 1 else str(game.seats[0])
+        table.add_row(game.name, seats, game.title)
+    _console.print(table)
+
+
+def rules(game: Game) -> None:
+    """The options of a game."""
+    table = Table("option", "default", "allowed", "what", box=None, pad_edge=False)
+    for option in game.rules.options():
+        table.add_row(option.name, str(option.default), option.allowed, option.note)
+    _console.print(table)
+
+
+def agents(game: str | None) -> None:
+    """The agents found by name, and the games each plays."""
+    wanted = [find_game(game)] if game else list(GAMES.values())
+    table = Table("agent", "kind", "plays", "what", box=None, pad_edge=False)
+    for name in agent_names():
+        loaded = {}
+        for one in wanted:
+            try:
+                loaded[one.name] = load_agent(name, one)
+            except AgentError:
+                continue
+        if loaded:
+            first = next(iter(loaded.values()))
+            table.add_row(name, first.kind_name, ", ".join(loaded), first.about)
+    _console.print(table)
+
+
+def bench(rows: list[dict[str, Any]]) -> None:
+    """Speeds."""
+    table = Table(box=None, pad_edge=False)
+    for name in rows[0]:
+        table.add_column(name, justify="left" if name == "name" else "right")
+    for row in rows:
+        table.add_row(*(f"{value:,.0f}" if isinstance(value, float) else str(value) for value in row.values()))
+    _console.print(table)

@@ -1,0 +1,211 @@
+"""Tournaments: every pairing of a roster on the same deals in all seatings, in chunks of whole deals, resumable."""
+
+import functools
+import hashlib
+import importlib.metadata
+import platform
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from domsim.agent import Agent, load_agent
+from domsim.batch import SLOTS, Batch
+from domsim.core.driver import JOB, PYTHON
+from domsim.errors import SpecError
+from domsim.games import Game, find_game
+from domsim.lineup import Pairing, pairings, seat_agents
+from domsim.results import match_table, round_table
+from domsim.rules import Rules
+from domsim.seeds import check_seed, deal_keys, find_suite
+from domsim.summary import sums_by_deal
+from domsim.tiles import quoted
+
+Array = npt.NDArray[Any]
+#: deals of a chunk, unless told otherwise: a second or so of work
+CHUNK = 500
+_META = np.dtype([("deal", "i8"), ("pairing", "i2"), ("seating", "i1")])
+
+
+class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to be played; with the agents' files and the version it fixes every number of the result."""
+
+    game: str
+    agents: tuple[str, ...]
+    deals: int
+    suite: str = "valid"
+    seed: int = 0
+    first_deal: int = 0
+    seats: int | None = None
+    lineup: str = "duel"
+    rounds: int = 0  # of a match at most; 0: whole matches
+    rules: dict[str, int | str] = {}
+
+    def to_json(self) -> str:
+        """The spec as one line of JSON, fields in order."""
+        return msgspec.json.encode(self, order="deterministic").decode()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A spec that has been checked, with all it names loaded."""
+
+    spec: Spec
+    game: Game
+    rules: Rules
+    seats: int
+    agents: tuple[Agent, ...]
+    pairings: tuple[Pairing, ...]
+
+    @property
+    def python(self) -> bool:
+        """Whether an agent runs in Python: then processes share the work, not threads."""
+        return any(agent.kind == PYTHON for agent in self.agents)
+
+    @property
+    def matches_a_deal(self) -> int:
+        """Matches played on every deal."""
+        return sum(len(pairing.seatings) for pairing in self.pairings)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the spec, the agents' files and the version: runs are one run when it is the same."""
+        parts = [self.spec.to_json(), *(agent.file_hash for agent in self.agents), importlib.metadata.version("domsim")]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The result of some consecutive deals."""
+
+    matches: Array
+    rounds: Array
+    sums: Array
+
+
+@functools.lru_cache(maxsize=8)
+def _plan(spec_json: str) -> Plan:
+    spec = msgspec.json.decode(spec_json, type=Spec)
+    game = find_game(spec.game)
+    seats = game.check_seats(game.seats[0] if spec.seats is None else spec.seats)
+    rules = game.rules.of(spec.rules)
+    rules.check_seats(seats)
+    check_seed(spec.seed)
+    suite = find_suite(spec.suite)
+    if spec.deals < 1 or spec.first_deal < 0 or spec.first_deal + spec.deals > suite.deals:
+        last = spec.first_deal + spec.deals - 1
+        raise SpecError(
+            f"deals {spec.first_deal} to {last} are not all in suite {suite.name!r} (0 to {suite.deals - 1})"
+        )
+    if spec.rounds < 0:
+        raise SpecError(f"rounds: {spec.rounds} is not allowed; allowed: 0 (whole matches) or more")
+    twice = [name for name in spec.agents if spec.agents.count(name) > 1]
+    if twice:
+        raise SpecError(f"agent {quoted(twice[0])} is there twice; give one of them ?stream=1")
+    agents = tuple(load_agent(name, game) for name in spec.agents)
+    return Plan(spec, game, rules, seats, agents, tuple(pairings(spec.lineup, seats, len(agents))))
+
+
+def make_plan(spec: Spec) -> Plan:
+    """Check a spec and load what it names.
+
+    Raises:
+        DomsimError: something in it is unknown, out of range or broken.
+    """
+    return _plan(spec.to_json())
+
+
+def chunks_of(spec: Spec, size: int) -> list[tuple[int, int]]:
+    """The deals of a spec in chunks: first deal and number of deals."""
+    end = spec.first_deal + spec.deals
+    return [(first, min(size, end - first)) for first in range(spec.first_deal, end, size)]
+
+
+def make_jobs(plan: Plan, first: int, deals: int) -> tuple[Array, Array, Array]:
+    """The matches on some deals, in order of deal, pairing and seating.
+
+    Returns:
+        jobs `(N,) JOB`, their deal, pairing and seating `(N,)`, and the agents in the seats `(N, S) int16`.
+    """
+    numbers = np.arange(first, first + deals)
+    keys = deal_keys(find_suite(plan.spec.suite), plan.spec.seed, numbers.tolist())
+    a_deal = plan.matches_a_deal
+    meta = np.zeros(deals * a_deal, _META)
+    meta["deal"] = np.repeat(numbers, a_deal)
+    meta["pairing"] = np.tile(np.repeat(np.arange(len(plan.pairings)), [len(p.seatings) for p in plan.pairings]), deals)
+    meta["seating"] = np.tile(np.concatenate([np.arange(len(p.seatings)) for p in plan.pairings]), deals)
+    agents = _seated(plan, keys)
+    jobs = np.zeros(len(meta), JOB)
+    jobs["key"] = np.repeat(keys, a_deal)
+    jobs["rounds"] = plan.spec.rounds
+    jobs["agent"][:, : plan.seats] = agents
+    jobs["naming"][:, : plan.seats] = np.array([agent.opener for agent in plan.agents])[agents]
+    jobs["stream"][:, : plan.seats] = np.array([agent.stream for agent in plan.agents])[agents]
+    return jobs, meta, agents
+
+
+def _seated(plan: Plan, keys: Array) -> Array:
+    if plan.spec.lineup != "mix":
+        return np.tile(np.concatenate([pairing.seatings for pairing in plan.pairings]), (len(keys), 1))
+    seated = [seat_agents(plan.spec.lineup, pairing, int(key)) for key in keys for pairing in plan.pairings]
+    return np.concatenate(seated)
+
+
+def play_chunk(spec_json: str, first: int, deals: int, slots: int = SLOTS) -> Chunk:
+    """Play some deals of a spec; the same whoever plays them, and with whatever other deals."""
+    plan = _plan(spec_json)
+    jobs, meta, agents = make_jobs(plan, first, deals)
+    batch = Batch.of_jobs(plan.game, plan.rules, plan.seats, jobs, plan.agents, slots).run()
+    rounds = batch.rounds
+    return Chunk(
+        match_table(meta, agents, batch.matches, plan.seats),
+        round_table(meta, agents, rounds, plan.seats),
+        sums_by_deal(plan.game, meta, agents, batch.matches, rounds, len(plan.agents)),
+    )
+
+
+def play_chunks(
+    plan: Plan, todo: list[tuple[int, int]], jobs: int = 1, slots: int = SLOTS
+) -> Iterator[tuple[int, int, Chunk]]:
+    """Play chunks with `jobs` workers and give them as they finish, each with its first deal and number of deals."""
+    compile_rules(plan)
+    text = plan.spec.to_json()
+    if jobs == 1:
+        for first, deals in todo:
+            yield first, deals, play_chunk(text, first, deals, slots)
+        return
+    backend = "loky" if plan.python else "threading"
+    workers = joblib.Parallel(jobs, backend=backend, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+    yield from workers(joblib.delayed(_play_numbered)(text, first, deals, slots) for first, deals in todo)
+
+
+def _play_numbered(spec_json: str, first: int, deals: int, slots: int) -> tuple[int, int, Chunk]:
+    return first, deals, play_chunk(spec_json, first, deals, slots)
+
+
+def compile_rules(plan: Plan, say: Callable[[str], None] | None = None) -> None:
+    """Compile the game's rules, or find them on disk, before workers start; says so when it takes a while."""
+    message = f"compiling the rules of {plan.game.name}, once …"
+    timer = threading.Timer(1.0, say or _say, [message])
+    timer.start()
+    try:
+        Batch.of_jobs(plan.game, plan.rules, plan.seats, np.zeros(0, JOB), [])
+    finally:
+        timer.cancel()
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the numbers could depend on."""
+    names = ("domsim", "numpy", "numba", "pandas")
+    found = {name: importlib.metadata.version(name) for name in names}
+    return found | {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
