@@ -19,7 +19,7 @@ from domsim.tiles import quoted
 
 Array = npt.NDArray[Any]
 #: matches in flight when a Python agent plays: enough decisions at once for numpy, few enough for the cache
-SLOTS = 4096
+SLOTS = 2048
 _ROWS = 8192
 
 
@@ -145,9 +145,9 @@ class Batch:
         while self._waiting is None:
             d = int(self._control[0]["decisions"])
             decisions = self._decisions[:d]
-            for number in np.unique(decisions["agent"]):
-                if number < len(self._agents):
-                    self._answer(self._agents[number], np.flatnonzero(decisions["agent"] == number))
+            for number, agent in enumerate(self._agents):
+                if agent.kind == PYTHON:
+                    self._answer(agent, np.flatnonzero(decisions["agent"] == number))
             yours = np.flatnonzero(decisions["agent"] >= len(self._agents))
             if yours.size:
                 self._waiting = yours
@@ -168,6 +168,8 @@ class Batch:
         return Moves(self.game, part, self._views[which], self._actions[plays], self._features[plays])
 
     def _answer(self, agent: Agent, which: npt.NDArray[np.int64]) -> None:
+        if not which.size:
+            return
         moves = self._moves(which)
         chosen = np.zeros(len(which), np.int64)
         driver.pick(*driver.as_arguments(moves.first, agent.scores(moves), moves.random, chosen))

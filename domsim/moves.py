@@ -1,5 +1,6 @@
 """What an agent sees: a batch of decisions, every legal action of each, and nothing hidden."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,14 @@ from domsim.games import Game
 from domsim.tiles import HIGH, LOW, tile_text
 
 Array = npt.NDArray[Any]
+_COLUMNS = ("action", "decision", "first", "line", "new", "random", "stage", "tile")
+
+
+def _frozen(values: Array) -> Array:
+    """A copy that cannot be written to."""
+    copy = values.copy()
+    copy.setflags(write=False)
+    return copy
 
 
 class Moves:
@@ -28,40 +37,46 @@ class Moves:
     | `random` | `(D,) uint32` | a random word of the seat's own for this decision: the only source of chance to use |
 
     `moves["pips"]` is a column by name: a feature or a column of actions `(M,)`, or a field of `view` `(D, ...)`.
-    Everything is a copy; forced actions are never here.
+    Everything is a copy and cannot be written to; forced actions are never here.
     """
-
-    __slots__ = (
-        "action",
-        "decision",
-        "features",
-        "first",
-        "game",
-        "line",
-        "names",
-        "new",
-        "random",
-        "stage",
-        "tile",
-        "view",
-    )
 
     def __init__(self, game: Game, decisions: Array, view: Array, action: Array, features: Array) -> None:
         """Copy a part of the driver's buffers: `decisions (D,) DECISION`, and the rest as the attributes say."""
         self.game = game
         self.names = game.features
-        self.view = view.copy()
-        self.action = action.copy()
-        self.features = features.copy()
-        self.first = np.append(decisions["first"], len(action))
-        self.stage = decisions["stage"].copy()
-        self.random = decisions["word"].copy()
-        self.decision = np.repeat(np.arange(len(decisions)), np.diff(self.first))
-        lays = self.action >> 16 == PLAY
-        high, low = np.maximum(action >> 4 & 15, action & 15), np.minimum(action >> 4 & 15, action & 15)
-        self.tile = np.where(lays, high * (high + 1) // 2 + low, -1).astype(np.int8)
-        self.line = np.where(lays, self.action >> 8 & 15, -1).astype(np.int8)
-        self.new = np.where(lays, self.action & 15, -1).astype(np.int8)
+        self.view = np.frombuffer(view.tobytes(), view.dtype)  # five times faster than copying field by field
+        self.action = _frozen(action)
+        self.features = _frozen(features)
+        self.first = _frozen(np.append(decisions["first"], len(action)))
+        self.stage = _frozen(decisions["stage"])
+        self.random = _frozen(decisions["word"])
+
+    @cached_property
+    def decision(self) -> Array:
+        """Which decision an action belongs to."""
+        return _frozen(np.repeat(np.arange(len(self)), np.diff(self.first)))
+
+    @cached_property
+    def tile(self) -> Array:
+        """The tile laid."""
+        a, b = self.action >> 4 & 15, self.action & 15
+        high, low = np.maximum(a, b), np.minimum(a, b)
+        return _frozen(np.where(self._lays, high * (high + 1) // 2 + low, -1).astype(np.int8))
+
+    @cached_property
+    def line(self) -> Array:
+        """The line it is laid on."""
+        return _frozen(np.where(self._lays, self.action >> 8 & 15, -1).astype(np.int8))
+
+    @cached_property
+    def new(self) -> Array:
+        """The number that shows afterwards."""
+        return _frozen(np.where(self._lays, self.action & 15, -1).astype(np.int8))
+
+    @property
+    def _lays(self) -> Array:
+        lays: Array = self.action >> 16 == PLAY
+        return lays
 
     def __len__(self) -> int:
         """Number of decisions."""
@@ -75,7 +90,7 @@ class Moves:
         """
         if name in self.names:
             return self.features[:, self.names.index(name)]
-        if name in self.__slots__:
+        if name in _COLUMNS:
             column: Array = getattr(self, name)
             return column
         if name in (self.view.dtype.names or ()):

@@ -12,7 +12,8 @@ from domsim.games import GAMES, Game, find_game
 from domsim.run import Result
 from domsim.summary import MEASURES, measure_name
 
-_console = Console(soft_wrap=False)
+#: wide enough for every table here: a line that a narrow terminal wraps beats a number cut short
+_console = Console(width=max(120, Console().width), highlight=False)
 
 
 def result(found: Result) -> None:
@@ -20,20 +21,14 @@ def result(found: Result) -> None:
     plan = found.plan
     spec = plan.spec
     rules = " ".join(f"{name}={value}" for name, value in plan.rules.changed().items()) or "default rules"
-    played = int(found.sums["matches"].sum()) // max(1, _agents_a_match(found))
+    played = spec.deals * plan.matches_a_deal
     what = "matches" if not spec.rounds else f"matches of {spec.rounds} round(s)"
     print(f"\n{plan.game.name} · {plan.seats} seats · {spec.lineup} · {rules}")
     print(f"{spec.deals} deals of suite {spec.suite}, seed {spec.seed} · {played} {what}")
     _console.print(summary_table(plan.game, found.summary))
-    print(
-        "± half of the 95 % interval, by deal; blocked and passes: in the rounds an agent took part in, passes a seat."
-    )
+    print("±: half of the 95 % interval by deal · blocked: of the rounds the agent took part in · passes: a seat")
     if found.folder is not None:
         print(f"files: {found.folder}/   digest {found.digest}")
-
-
-def _agents_a_match(found: Result) -> int:
-    return len(found.agents) if found.plan.spec.lineup == "mix" and found.plan.seats == len(found.agents) else 2
 
 
 def summary_table(game: Game, summary: pd.DataFrame) -> Table:

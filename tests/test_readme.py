@@ -1,0 +1,68 @@
+"""Every command and every piece of Python in the README runs, and its table is what the quickstart prints."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+COMMANDS = [
+    line.split("#")[0].strip()
+    for language, text in BLOCKS
+    if language == "sh"
+    for line in text.splitlines()
+    if line.startswith("domsim")
+]
+PYTHON = [text for language, text in BLOCKS if language == "python"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("readme")
+    for language, text in BLOCKS:
+        if language == "toml" and "[weights" in text:
+            (made / "mine.toml").write_text(text)
+        if language == "python" and text.startswith("class Mine"):
+            (made / "mine.py").write_text(text)
+    return made
+
+
+def shell(command: str, folder: Path) -> str:
+    scripts = Path(sys.executable).parent
+    done = subprocess.run(
+        ["bash", "-c", f'set -eo pipefail; PATH="{scripts}:$PATH"; {command}'],
+        cwd=folder, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_there_are_commands() -> None:
+    assert len(COMMANDS) >= 8
+    assert len(PYTHON) >= 3
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command(command: str, folder: Path) -> None:
+    shell(command, folder)
+
+
+@pytest.mark.parametrize("code", PYTHON)
+def test_python(code: str, folder: Path) -> None:
+    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("agent", ["mine.toml", "mine.py"])
+def test_bots_of_the_readme(agent: str, folder: Path) -> None:
+    assert agent in shell(f"domsim tournament cuban --agents {agent},careful --deals 20 --out {agent}-run", folder)
+
+
+def test_quickstart_prints_the_table(folder: Path) -> None:
+    table = re.search(r"<!-- quickstart -->\n```\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    assert table is not None
+    printed = shell("domsim run quickstart", folder)
+    for line in table[1].strip().splitlines():
+        assert line.rstrip() in [found.rstrip() for found in printed.splitlines()]
