@@ -69,6 +69,38 @@ def play_spec(spec: Any, out: Path, jobs: int, chunk: int, resume: bool = False)
 
 
 @app.command()
+def compare(
+    candidate: Annotated[str, typer.Argument(help="Agent that may be better.")],
+    other: Annotated[str, typer.Argument(help="Agent it is compared with.")],
+    game: Annotated[str, typer.Option(help="Game to play.")],
+    delta: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Gain in win share worth having.")] = 0.01,
+    max_deals: Annotated[int, typer.Option(min=1, help="Deals at most.")] = 20_000,
+    suite: Suite = "valid",
+    seed: Seed = 0,
+    seats: Annotated[int | None, typer.Option(help="Seats at the table.")] = None,
+    lineup: Annotated[str, typer.Option(help="duel or field.")] = "duel",
+    jobs: Jobs = 1,
+    records: Annotated[Path | None, typer.Option(help="File for records of the most telling deals.")] = None,
+    option: Options = [],  # noqa: B006
+) -> None:
+    """Say whether an agent is better than another, playing no more deals than it takes."""
+    from domsim.compare import compare as run_compare
+    from domsim.games import find_game
+    from domsim.record import to_json
+    from domsim.rules import parse_options
+
+    rules = parse_options(find_game(game).rules, option)
+    found = run_compare(
+        candidate, other, game, delta=delta, max_deals=max_deals, jobs=jobs,
+        suite=suite, seed=seed, seats=seats, lineup=lineup, rules=rules,
+    )  # fmt: skip
+    print(found.text)
+    if records is not None and found.telling:
+        _write_lines(records, (to_json(one) + "\n" for one in found.records()))
+        print(f"records of deals {', '.join(map(str, found.telling))}: {records}")
+
+
+@app.command()
 def run(
     experiment: Annotated[str, typer.Argument(help="Name or path of an experiment file.")],
     jobs: Jobs = 2,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from domsim.agent import load_agent
+from domsim.agent import Agent, load_agent
 from domsim.batch import Batch
 from domsim.core.driver import JOB
 from domsim.errors import AgentError
@@ -14,6 +14,7 @@ from domsim.record import match_end
 from domsim.round import Round
 from domsim.rules import Rules
 from domsim.seeds import deal_keys, find_suite
+from domsim.tournament import Plan, make_jobs
 
 #: matches played at once
 _BLOCK = 100
@@ -55,9 +56,9 @@ def record_matches(
             jobs["agent"][:, seat] = place
             jobs["naming"][:, seat] = roster[place].opener
             jobs["stream"][:, seat] = roster[place].stream
-        batch = Batch.of_jobs(game, rules, at_table, jobs, roster, log=True).run()
         meta = {"agents": [agents[place] for place in seated], "suite": suite, "seed": seed}
-        for record in _records_of(game, rules, at_table, jobs, batch, deals, meta):
+        metas = [meta | {"deal": deal} for deal in deals]
+        for record in records_of_jobs(game, rules, at_table, jobs, roster, list(deals), metas):
             if rounds is not None and written == rounds:
                 return
             written += 1
@@ -65,17 +66,38 @@ def record_matches(
         number += block
 
 
-def _records_of(
-    game: Game, rules: Rules, seats: int, jobs: Any, batch: Batch, deals: list[int], meta: dict[str, Any]
+def record_deals(plan: Plan, deals: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Records of all that a plan plays on these deals."""
+    names = plan.spec.agents
+    for deal in deals:
+        jobs, meta, seated = make_jobs(plan, deal, 1)
+        idents = [f"{deal}-{one['pairing']}-{one['seating']}" for one in meta]
+        metas = [
+            {"agents": [names[a] for a in row], "suite": plan.spec.suite, "seed": plan.spec.seed, "deal": deal}
+            for row in seated
+        ]
+        yield from records_of_jobs(plan.game, plan.rules, plan.seats, jobs, plan.agents, idents, metas)
+
+
+def records_of_jobs(
+    game: Game,
+    rules: Rules,
+    seats: int,
+    jobs: Any,
+    agents: Sequence[Agent],
+    idents: Sequence[int | str],
+    metas: Sequence[dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
+    """Play jobs, `(N,) JOB`, and give the records of their matches, each with its `id` and `meta`."""
+    batch = Batch.of_jobs(game, rules, seats, jobs, agents, log=True).run()
     log, rows = batch.log, batch.rounds
     starts = np.searchsorted(log["match"], np.arange(len(jobs) + 1))
-    for place, deal in enumerate(deals):
+    for place, (ident, meta) in enumerate(zip(idents, metas, strict=True)):
         actions = log[starts[place] : starts[place + 1]]
         for number, record in enumerate(replay_log(game, rules, seats, jobs[place], actions), 1):
             _check(record, rows[(rows["match"] == place) & (rows["round_number"] == number)][0], seats)
-            record["match"] = {"id": deal, **record["match"]}
-            yield record | {"meta": meta | {"deal": deal}}
+            record["match"] = {"id": ident, **record["match"]}
+            yield record | {"meta": meta}
 
 
 def replay_log(game: Game, rules: Rules, seats: int, job: Any, log: Any) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ import importlib.metadata
 import platform
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,9 +171,12 @@ def play_chunk(spec_json: str, first: int, deals: int, slots: int = SLOTS) -> Ch
 
 
 def play_chunks(
-    plan: Plan, todo: list[tuple[int, int]], jobs: int = 1, slots: int = SLOTS
-) -> Iterator[tuple[int, int, Chunk]]:
-    """Play chunks with `jobs` workers and give them as they finish, each with its first deal and number of deals."""
+    plan: Plan, todo: list[tuple[int, int]], jobs: int = 1, slots: int = SLOTS, in_order: bool = False
+) -> Generator[tuple[int, int, Chunk], None, None]:
+    """Play chunks with `jobs` workers and give them as they finish, each with its first deal and number of deals.
+
+    With `in_order` they come in the order of `todo`, whoever finished first.
+    """
     compile_rules(plan)
     text = plan.spec.to_json()
     if jobs == 1:
@@ -181,7 +184,8 @@ def play_chunks(
             yield first, deals, play_chunk(text, first, deals, slots)
         return
     backend = "loky" if plan.python else "threading"
-    workers = joblib.Parallel(jobs, backend=backend, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+    order = "generator" if in_order else "generator_unordered"
+    workers = joblib.Parallel(jobs, backend=backend, return_as=order, pre_dispatch="2*n_jobs")
     yield from workers(joblib.delayed(_play_numbered)(text, first, deals, slots) for first, deals in todo)
 
 
