@@ -42,7 +42,7 @@ STATE = state_dtype(
         ("at", "i1", 16),  # branches whose end shows a number, as bits
         ("open", "i1"),  # open branches, as bits
         ("placed", "i1"),  # branches that have a place in the order of opening, as bits
-        ("before", "i1", SEATS),  # branches placed before a branch, as bits (of others than `placed`: nothing)
+        ("before", "i1", SEATS),  # branches placed before a branch, as bits; those no longer `placed` do not count
         ("started", "i1", SEATS),  # tiles on a seat's branch
         ("no_double", "i2", SEATS),  # doubles a seat has shown not to hold, as bits
         ("next_lead", "i1"),  # seat from which the next round searches its opener
@@ -74,8 +74,8 @@ VIEW = record_dtype("longana_view", [*_VIEW, *((option, "i4") for option in OPTI
 
 #: What the features of a play tell. "New" is the number that the play leaves at the end it is laid on (an opening: the
 #: double's); "kept" are the tiles left in the hand after it; "unseen" those neither laid nor in this hand. The owner is
-#: the seat of the branch. Nothing here is the same for all plays of a decision.
-FEATURE_NOTES = {
+#: the seat of the branch. What is the same for all plays of a decision is not here: it could not change a choice.
+FEATURE_NOTES: dict[str, str] = {
     "pips": "pips of the tile, 0-18",
     "double": "1: the tile is a double",
     "suit_new": "tiles kept that show the new number, 0-9",
@@ -350,14 +350,15 @@ def finish_round(s: State) -> bool:
 
 @rule
 def features(s: State, action: int, w: Work, need: int) -> None:
-    """The features of laying a tile, in the order of `FEATURES`; an opening counts as laid on the own branch."""
+    """The features of laying a tile, in the order of `FEATURES`; an opening makes the own end, but is on no branch."""
     a, x = matched_of(action), new_of(action)
     line = line_of(action)
     q = index(s.seat)
     owner = q if line == START else line
     elsewhere = 1 - same(owner, q)
     other_open = elsewhere & s.open >> owner
-    own_end = x if elsewhere == 0 else index(s.end[q])
+    end = index(s.end[q])
+    own_end = x if owner == q else end
     fits_own = same(a, own_end) | same(x, own_end)
     answers = answers_left(s, owner, x)
     next_shown, owner_shown = s.shown[index(table.next_seat(s, s.seat))], s.shown[owner]

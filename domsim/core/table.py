@@ -30,7 +30,7 @@ def clear_round(s: State, top: int) -> None:
     s.blocked = 0
     s.winner = -1
     for v in range(s.unseen.size):
-        s.unseen[v] = (1 << (top + 1)) - 1
+        s.unseen[v] = (1 << (top + 1)) - 1 if v <= top else 0
     for q in range(s.points.size):
         s.points[q] = 0
         s.passes[q] = 0
