@@ -25,12 +25,13 @@ import numpy.typing as npt
 
 from domsim.core.driver import PYTHON, RANDOM, WEIGHTS, agent_dtype
 from domsim.core.game import ALTERNATE, PARTNER, SELF
-from domsim.errors import AgentError
+from domsim.errors import AgentError, AgentFailedError, OtherGameError
 from domsim.folders import find_file, names_in
 from domsim.games import Game
 from domsim.moves import Moves
 from domsim.rules import nearest
 from domsim.tiles import quoted
+from domsim.view import View
 
 STAGES = ("early", "middle", "late")
 OPENERS = {"self": SELF, "partner": PARTNER, "alternate": ALTERNATE}
@@ -88,26 +89,52 @@ class Agent:
         return sum(1 << names.index(name) for name in wanted)
 
     def scores(self, moves: Moves) -> npt.NDArray[np.float64]:
-        """What a Python agent thinks of every legal action, `(M,) float64`.
+        """What a Python agent thinks of every legal action, `(M,) float64`; the highest is chosen.
 
         Raises:
-            AgentError: the agent raised, or its answer has another shape, or holds no numbers.
+            AgentFailedError: the agent raised, its answer has another shape, holds no finite numbers, or is not legal.
         """
+        if not hasattr(self.bot, "score"):
+            return self._choices(moves)
         try:
-            given = self.bot.score(moves)
-        except Exception as error:
-            raise AgentError(f"agent {self.spec}: {_where(error, Path(self.path))}") from error
-        scores = np.asarray(given)
+            scores = np.asarray(self.bot.score(moves))
+        except (Exception, SystemExit) as error:
+            raise self._failed(_problem(error), error) from error
         if scores.shape != moves.action.shape or scores.dtype.kind not in "biuf":
-            raise AgentError(
-                f"agent {self.spec}: score(moves) returned {scores.dtype} {scores.shape}, "
-                f"expected numbers {moves.action.shape}"
+            raise self._failed(
+                f"score(moves) returned {scores.dtype} {scores.shape}, expected numbers {moves.action.shape}"
             )
-        if np.isnan(scores).any():
-            raise AgentError(
-                f"agent {self.spec}: score(moves) returned nan for {moves.text(int(np.isnan(scores).argmax()))}"
-            )
+        if not np.isfinite(scores).all():
+            play = int(np.isfinite(scores).argmin())
+            problem = f"score(moves) returned {scores[play]} for {moves.text(play)}; every score must be finite"
+            raise self._failed(problem, decision=int(moves.decision[play]))
         return scores.astype(np.float64)
+
+    def _choices(self, moves: Moves) -> npt.NDArray[np.float64]:
+        """The choices of a scalar agent as scores, 1 for the action chosen and 0 for the others, `(M,) float64`."""
+        scores = np.zeros(len(moves.action))
+        for decision in range(len(moves)):
+            view = View(moves, decision)
+            try:
+                answer = self.bot.choose(view)
+            except (Exception, SystemExit) as error:
+                raise self._failed(_problem(error), error, decision) from error
+            if not isinstance(answer, str) or answer not in view.legal:
+                problem = f"choose(view) returned {quoted(answer)}; legal: {', '.join(view.legal)}"
+                raise self._failed(problem, decision=decision)
+            scores[moves.first[decision] + view.legal.index(answer)] = 1
+        return scores
+
+    def _failed(
+        self, problem: str, error: BaseException | None = None, decision: int | None = None
+    ) -> AgentFailedError:
+        """The failure with the line that raised it, or the one where the method begins that gave a bad answer."""
+        if error is None:
+            method = getattr(self.bot, "score", None) or self.bot.choose
+            line = getattr(getattr(method, "__code__", None), "co_firstlineno", None)
+        else:
+            line = _line(error, Path(self.path))
+        return AgentFailedError(self.spec, self.path, line, problem, decision)
 
 
 def load_agent(spec: str, game: Game) -> Agent:
@@ -119,10 +146,7 @@ def load_agent(spec: str, game: Game) -> Agent:
     name, parameters = _split(spec)
     stream = _stream(spec, parameters.pop("stream", "0"))
     base, colon, class_name = name.partition(":") if ".py:" in name else (name, "", "")
-    path = find_file("agents", base, ".toml", ".py")
-    if path is None:
-        known = agent_names()
-        raise AgentError(f"unknown agent {quoted(base)}{nearest(base, known)}; known: {', '.join(known)}")
+    path = find_agent(base)
     source = path.read_bytes()
     common = {"spec": spec, "game": game, "stream": stream, "path": str(path), "file_hash": _hash(source)}
     if path.suffix == ".toml":
@@ -130,6 +154,30 @@ def load_agent(spec: str, game: Game) -> Agent:
             raise AgentError(f"agent {spec}: a weights file has no parameter {quoted(next(iter(parameters)))}")
         return _from_toml(path, source, game, common)
     return _from_python(path, class_name if colon else "", parameters, game, common)
+
+
+def find_agent(name: str) -> Path:
+    """The file of an agent, given its name or path.
+
+    Raises:
+        AgentError: there is none.
+    """
+    path = find_file("agents", name, ".toml", ".py")
+    if path is None:
+        known = agent_names()
+        raise AgentError(f"unknown agent {quoted(name)}{nearest(name, known)}; known: {', '.join(known)}")
+    return path
+
+
+def absolute_spec(spec: str) -> str:
+    """The text of an agent with the whole path of its file: it names the same one in any folder.
+
+    Raises:
+        AgentError: there is no such file.
+    """
+    name, question, query = spec.partition("?")
+    base, colon, class_name = name.partition(":") if ".py:" in name else (name, "", "")
+    return f"{find_agent(base)}{colon}{class_name}{question}{query}"
 
 
 def agent_names() -> list[str]:
@@ -176,7 +224,7 @@ def _from_toml(path: Path, source: bytes, game: Game, common: dict[str, Any]) ->
         return Agent(kind=RANDOM, weights=np.zeros(shape, np.int64), opener=opener, **common)
     by_game = table.get("weights", {})
     if not isinstance(by_game, dict) or game.name not in by_game:
-        raise AgentError(f"{path}: has no [weights.{game.name}]: it does not play {game.name}")
+        raise OtherGameError(f"{path}: has no [weights.{game.name}]: it does not play {game.name}")
     return Agent(kind=WEIGHTS, weights=read_weights(by_game[game.name], game, str(path)), opener=opener, **common)
 
 
@@ -219,7 +267,7 @@ def _from_python(path: Path, class_name: str, parameters: dict[str, str], game: 
     found = _find_class(path, module, class_name)
     games = getattr(found, "games", None)
     if games is not None and game.name not in games:
-        raise AgentError(f"{path}: {found.__name__} does not play {game.name}; it plays {', '.join(games)}")
+        raise OtherGameError(f"{path}: {found.__name__} does not play {game.name}; it plays {', '.join(games)}")
     values = {key: _plain(value) for key, value in parameters.items()}
     try:
         bot = found(**values)
@@ -279,6 +327,14 @@ def _where(error: BaseException, path: Path) -> str:
     """The error and the last line of the agent's file that it went through."""
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {error.msg}"
+    line = _line(error, path)
+    return _problem(error) if line is None else f"line {line}: {_problem(error)}"
+
+
+def _line(error: BaseException, path: Path) -> int | None:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    place = f"line {lines[-1]}: " if lines else ""
-    return f"{place}{type(error).__name__}: {error}"
+    return lines[-1] if lines else None
+
+
+def _problem(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

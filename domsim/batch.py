@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from domsim.agent import Agent, load_agent
 from domsim.core import driver
-from domsim.core.driver import CONTROL, DECISION, JOB, LOG, PYTHON
+from domsim.core.driver import CONTROL, DECISION, JOB, LOG, LOG_ACTIONS, LOG_PASSES, PASS_ROW, PYTHON
 from domsim.core.game import MAX_ACTIONS
-from domsim.errors import AgentError, DomsimError
+from domsim.errors import AgentError, AgentFailedError, DomsimError
 from domsim.games import Game, find_game
 from domsim.moves import Moves
 from domsim.rules import Rules
@@ -30,6 +30,9 @@ class Batch:
     `agents` that are given play by themselves. B deals make B rounds or matches.
     """
 
+    #: told of every question to a Python agent, `before(moves)`, and of its answer, `after(matches, moves, scores)`
+    _watch: Any = None
+
     def __init__(
         self,
         game: str = "cuban",
@@ -42,6 +45,7 @@ class Batch:
         suite: str = "smoke",
         seed: int = 0,
         log: bool = False,
+        passes: bool = False,
     ) -> None:
         """Prepare the first round of every deal (or the whole match, with `matches`).
 
@@ -70,7 +74,7 @@ class Batch:
             if name is not None:
                 jobs["naming"][:, seat] = loaded[name].opener
                 jobs["stream"][:, seat] = loaded[name].stream
-        self._prepare(found, own_rules, at_table, jobs, list(loaded.values()), SLOTS, log)
+        self._prepare(found, own_rules, at_table, jobs, list(loaded.values()), SLOTS, logging_of(log, passes))
 
     @classmethod
     def of_jobs(
@@ -82,50 +86,82 @@ class Batch:
         agents: Sequence[Agent],
         slots: int = SLOTS,
         log: bool = False,
+        passes: bool = False,
     ) -> "Batch":
         """A batch of these jobs, `(B,) JOB`; their `agent` counts in `agents`. At most `slots` are in flight."""
         made = cls.__new__(cls)
-        made._prepare(game, rules, seats, jobs, agents, slots, log)
+        made._prepare(game, rules, seats, jobs, agents, slots, logging_of(log, passes))
+        return made
+
+    @classmethod
+    def of_states(
+        cls, game: Game, rules: Rules, seats: int, states: Array, agents: Sequence[Agent], log: bool = False
+    ) -> "Batch":
+        """A batch of matches in progress, `(B,) STATE` with a seat to move; their `agent` counts in `agents`."""
+        made = cls.__new__(cls)
+        jobs = np.zeros(len(states), JOB)
+        jobs["agent"][:, :seats] = states["agent"][:, :seats]
+        made._prepare(game, rules, seats, jobs, agents, len(states), logging_of(log), states)
         return made
 
     def _prepare(
-        self, game: Game, rules: Rules, seats: int, jobs: Array, agents: Sequence[Agent], slots: int, log: bool
+        self,
+        game: Game,
+        rules: Rules,
+        seats: int,
+        jobs: Array,
+        agents: Sequence[Agent],
+        slots: int,
+        logging: int,
+        states: Array | None = None,
     ) -> None:
         self.game, self.rules, self.seats = game, rules, seats
         self._agents = list(agents)
         self._jobs = jobs
         yours = jobs["agent"][:, :seats].max(initial=0) >= len(agents)
         python = yours or any(agent.kind == PYTHON for agent in agents)
-        self._states = game.new_states(max(1, min(slots, len(jobs))) if python or log else 1, rules, seats)
-        self._make_buffers(len(jobs), len(game.features), log)
+        together = python or logging & LOG_ACTIONS or states is not None
+        self._states = game.new_states(max(1, min(slots, len(jobs))) if together else 1, rules, seats)
+        self._make_buffers(len(jobs), len(game.features), logging)
         self._table = _agent_table(agents, game)
         self._control["need"] = _needs(agents, game, bool(yours))
         self._rounds: list[Array] = []
         self._log: list[Array] = []
+        self._passes: list[Array] = []
         self._chosen_by_agents = np.zeros(0, np.bool_)
+        if states is not None:
+            self._take_over(states)
         self._advance()
 
-    def _make_buffers(self, jobs: int, features: int, log: bool) -> None:
+    def _make_buffers(self, jobs: int, features: int, logging: int) -> None:
         slots = len(self._states)
         room = 16 * slots + MAX_ACTIONS
         self._work = np.zeros(1, driver.work_dtype(features))
         self._round_rows = np.zeros(max(_ROWS, 4 * slots), driver.round_dtype(self.game.most_seats))
         self._match_rows = np.zeros(jobs, driver.match_dtype(self.game.most_seats))
         self._match_rows["match"] = -1
-        self._log_rows = np.zeros(2**16 if log else 1, LOG)
+        self._log_rows = np.zeros(2**16 if logging & LOG_ACTIONS else 1, LOG)
+        self._pass_rows = np.zeros(2**16 if logging & LOG_PASSES else 1, PASS_ROW)
         self._control = np.zeros(1, CONTROL)
-        self._control["logging"] = log
+        self._control["logging"] = logging
         self._decisions = np.zeros(slots, DECISION)
         self._views = np.zeros(slots, self.game.core.VIEW)
         self._actions = np.zeros(room, np.int32)
         self._features = np.zeros((room, features), np.int16)
         self._chosen = np.zeros(slots, np.int64)
 
+    def _take_over(self, states: Array) -> None:
+        self._states[: len(states)] = states
+        self._states["match"] = np.arange(len(self._states))
+        self._states["status"] = driver.PLAYING if len(states) else driver.IDLE
+        self._states["chosen"] = -1
+        self._control["next_job"] = len(states)
+
     def _advance(self) -> None:
         """Run the core until somebody outside must choose, or all is over."""
         arguments = driver.as_arguments(
-            self._states, self._work, self._jobs, self._round_rows, self._match_rows, self._log_rows, self._control,
-            self._table, self._decisions, self._views, self._actions, self._features, self._chosen,
+            self._states, self._work, self._jobs, self._round_rows, self._match_rows, self._log_rows, self._pass_rows,
+            self._control, self._table, self._decisions, self._views, self._actions, self._features, self._chosen,
         )  # fmt: skip
         while True:
             driver.advance(*arguments)
@@ -136,6 +172,9 @@ class Batch:
             if c["actions"]:
                 self._log.append(self._log_rows[: c["actions"]].copy())
                 c["actions"] = 0
+            if c["passes"]:
+                self._passes.append(self._pass_rows[: c["passes"]].copy())
+                c["passes"] = 0
             if c["decisions"] or not c["live"]:
                 break
         self._waiting = None if c["decisions"] else np.zeros(0, np.int64)
@@ -171,9 +210,32 @@ class Batch:
         if not which.size:
             return
         moves = self._moves(which)
+        if self._watch is not None:
+            self._watch.before(moves)
+        try:
+            scores = agent.scores(moves)
+        except AgentFailedError as error:
+            raise self._failure(error, agent, which) from error.__cause__
+        if self._watch is not None:
+            self._watch.after(self._states["match"][self._decisions["slot"][which]], moves, scores)
         chosen = np.zeros(len(which), np.int64)
-        driver.pick(*driver.as_arguments(moves.first, agent.scores(moves), moves.random, chosen))
+        driver.pick(*driver.as_arguments(moves.first, scores, moves.random, chosen))
         self._chosen[which] = chosen
+
+    def _failure(self, error: AgentFailedError, agent: Agent, which: npt.NDArray[np.int64]) -> AgentFailedError:
+        """The error with the decision it belongs to; a vector agent is asked again, one decision at a time."""
+        failing = range(len(which)) if error.decision is None else [error.decision]
+        for place in failing:
+            if error.decision is None:
+                try:
+                    agent.scores(self._moves(which[place : place + 1]))
+                    continue
+                except AgentFailedError:
+                    pass
+            s = self._states[self._decisions["slot"][which[place]]]
+            facts = {"round": s["round_number"], "ply": s["ply"], "seat": s["seat"], "match": s["match"]}
+            return error.at(game=self.game.name, **{name: int(value) for name, value in facts.items()})
+        return error.at(game=self.game.name, note=f"{len(which)} decisions asked at once; alone, each is answered")
 
     def legal(self) -> Moves:
         """The decisions that wait for you; none when all is over."""
@@ -253,10 +315,23 @@ class Batch:
         return self._match_rows
 
     @property
+    def passes(self) -> Array:
+        """Every number missing in a pass, `PASS_ROW`, in order of match, round and ply; kept with `passes=True`."""
+        rows = np.concatenate([np.zeros(0, PASS_ROW), *self._passes])
+        if len(self._states) == 1:  # played in order
+            return rows
+        return rows[np.lexsort((rows["number"], rows["ply"], rows["round_number"], rows["match"]))]
+
+    @property
     def log(self) -> Array:
         """Every action so far, `LOG`, in order of match, round and ply; kept with `log=True`."""
         rows = np.concatenate([np.zeros(0, LOG), *self._log])
         return rows[np.lexsort((rows["ply"], rows["round_number"], rows["match"]))]
+
+
+def logging_of(log: bool, passes: bool = False) -> int:
+    """What the driver is to write, as it wants it."""
+    return LOG_ACTIONS * log + LOG_PASSES * passes
 
 
 def _agent_table(agents: Sequence[Agent], game: Game) -> Array:

@@ -35,11 +35,13 @@ def tournament(
     seats: Annotated[int | None, typer.Option(help="Seats at the table.")] = None,
     lineup: Annotated[str, typer.Option(help="duel, field or mix.")] = "duel",
     rounds: Annotated[int, typer.Option(min=0, help="Rounds of a match at most; 0: whole matches.")] = 0,
+    passes: Annotated[bool, typer.Option("--passes", help="Write the passes table: who made whom pass.")] = False,
+    records: Annotated[bool, typer.Option("--records", help="Write records of all rounds too.")] = False,
     jobs: Jobs = 1,
+    cluster: Annotated[str | None, typer.Option(help="A dask cluster: tcp://HOST:PORT, or local:WORKERS.")] = None,
+    time: Annotated[str | None, typer.Option(help="Stop after about so long, to be resumed: 90s, 10m, 2h.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the tables.")] = None,
-    chunk: Annotated[
-        int, typer.Option(min=1, help="Deals of a chunk: what is kept and handed to a worker at once.")
-    ] = 500,
+    chunk: Annotated[int, typer.Option(min=1, help="Deals that are handed out, and kept, at once.")] = 500,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the unfinished run in --out.")] = False,
     option: Options = [],  # noqa: B006
 ) -> None:
@@ -51,20 +53,26 @@ def tournament(
     found = find_game(game)
     rules = found.rules.of(parse_options(found.rules, option)).changed()
     names = tuple(name.strip() for name in agents.split(","))
-    spec = Spec(game, names, deals, suite, seed, first_deal, seats, lineup, rounds, rules)
-    play_spec(spec, out or _new_folder(game), jobs, chunk, resume)
+    spec = Spec(game, names, deals, suite, seed, first_deal, seats, lineup, rounds, rules, passes)
+    folder = out or _new_folder(game)
+    play_spec(spec, folder, jobs, chunk=chunk, resume=resume, cluster=cluster, seconds=_seconds(time), records=records)
 
 
-def play_spec(spec: Any, out: Path, jobs: int, chunk: int, resume: bool = False) -> None:
-    """Play one tournament into a folder and print what came out."""
+def play_spec(spec: Any, out: Path, jobs: int, *, records: bool = False, **how: Any) -> None:
+    """Play one tournament into a folder, write its report, and print what came out."""
     from domsim import show
+    from domsim.record import to_json
+    from domsim.recording import record_deals
+    from domsim.report import write_report
     from domsim.run import run_in_folder
     from domsim.tournament import make_plan
 
     plan = make_plan(spec)
-    result = run_in_folder(
-        plan, out, jobs=jobs, chunk=chunk, progress=sys.stderr.isatty(), resume=resume, command=_command()
-    )
+    result = run_in_folder(plan, out, jobs=jobs, progress=sys.stderr.isatty(), command=_command(), **how)
+    if records:
+        deals = range(spec.first_deal, spec.first_deal + spec.deals)
+        _write_lines(out / "records.jsonl", (to_json(one) + "\n" for one in record_deals(plan, deals)))
+    write_report(result, out)
     show.result(result)
 
 
@@ -113,7 +121,7 @@ def run(
     folder = out or _new_folder(name)
     for number, spec in enumerate(specs, 1):
         place = folder if len(specs) == 1 else folder / f"{number}-{spec.game}"
-        play_spec(spec, place, jobs, chunk=500)
+        play_spec(spec, place, jobs)
 
 
 @app.command()
@@ -162,6 +170,23 @@ def record(
         sys.stdout.writelines(text)
     else:
         _write_lines(Path(out), text)
+
+
+@app.command()
+def audit(
+    agent: Annotated[str, typer.Argument(help="Agent to check.")],
+    game: Annotated[str | None, typer.Option(help="Game; all that it plays, unless given.")] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds to check it on.")] = 200,
+    limit: Annotated[float, typer.Option(min=1, help="Seconds a check may take.")] = 60.0,
+) -> None:
+    """Check an agent: legal, repeatable, blind to hidden tiles, fit for workers; exit 1 when it fails."""
+    from domsim import show
+    from domsim.audit import audit_agent
+
+    checks = audit_agent(agent, game, rounds, limit)
+    show.audit(checks)
+    if not all(check.passed for check in checks):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -222,6 +247,16 @@ def _write_lines(path: Path, lines: Any) -> None:
             out.writelines(lines)
     except OSError as error:
         raise DomsimError(f"{path}: {error.strerror}") from None
+
+
+def _seconds(text: str | None) -> float | None:
+    """A time such as `90s`, `10m` or `2h` in seconds."""
+    if text is None:
+        return None
+    number, unit = text[:-1], text[-1:]
+    if number.isdigit() and unit in "smh":
+        return int(number) * {"s": 1.0, "m": 60.0, "h": 3600.0}[unit]
+    raise DomsimError(f"--time: {text!r} is no time; write 90s, 10m or 2h")
 
 
 def _new_folder(name: str) -> Path:

@@ -68,6 +68,7 @@ _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
 def _shortened(text: str, limit: int = 300) -> str:
+    text = repr(text)[1:-1]  # a key of the file may hold line breaks
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -112,7 +113,7 @@ def check_result(a_round: Round, given: Mapping[str, Any]) -> None:
         raise RecordError("result: found on a round that is not over")
     only_fields(dict(given), "result", tuple(a_round.result))
     for field, expected in a_round.result.items():
-        if given[field] != expected or isinstance(given[field], bool):
+        if to_json(given[field]) != to_json(expected):  # as JSON: true is not 1, and 3.0 is not 3
             raise RecordError(f"result.{field}: found {quoted(given[field])}, expected {expected!r}")
 
 
@@ -208,7 +209,7 @@ class MatchInProgress:
         self._rounds += 1
         if whole_number(match["round"], "match.round", 1, 10**6) != self._rounds:
             raise RecordError(f"match.round: found {match['round']}, expected {self._rounds}")
-        if match["scores"] != self.round.scores:
+        if to_json(match["scores"]) != to_json(self.round.scores):
             raise RecordError(f"match.scores: found {quoted(match['scores'])}, expected {self.round.scores}")
         state.round_number = self._rounds
         game.check_match(state, match, record.opening)
@@ -224,7 +225,7 @@ class MatchInProgress:
         for field, expected in match_end(self.round).items():
             if self._over and field not in match:
                 raise RecordError(f"match.{field}: found nothing, expected {expected!r}")
-            if self._over and match[field] != expected:
+            if self._over and to_json(match[field]) != to_json(expected):
                 raise RecordError(f"match.{field}: found {quoted(match[field])}, expected {expected!r}")
             if not self._over and field in match:
                 raise RecordError(f"match.{field}: found {quoted(match[field])}, expected nothing before the end")

@@ -59,6 +59,19 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("draws", "i2", "tiles drawn from the stock in play", True),
         Column("decisions", "i2", "choices among two or more actions", True),
     ),
+    "passes": (
+        Column("deal", "i8", "deal number in the suite"),
+        Column("pairing", "i2", "which agents meet"),
+        Column("seating", "i1", "which seating of the lineup"),
+        Column("round", "i2", "round of the match, from 1"),
+        Column("ply", "i2", "place of the pass among the round's actions, from 0"),
+        Column("seat", "i1", "seat that passed"),
+        Column("number", "i1", "a number that was missing; a pass has a row for each"),
+        Column("by", "i1", "seat whose play had put this number there last"),
+        Column("distance", "i1", "from the seat that passed to `by`, in playing order: 0 itself, 1 the next seat"),
+        Column("agent", "i2", "agent that passed"),
+        Column("by_agent", "i2", "agent whose play it was"),
+    ),
 }
 
 
@@ -108,6 +121,21 @@ def round_table(meta: Array, agents: Array, rounds: Array, seats: int) -> Array:
     return out
 
 
+def pass_table(meta: Array, agents: Array, passes: Array, seats: int) -> Array:
+    """The `passes` table; `passes` from a batch, whose `match` counts in `meta` and `agents`."""
+    out = np.zeros(len(passes), table_dtype("passes", seats))
+    match = passes["match"]
+    for name in ("deal", "pairing", "seating"):
+        out[name] = meta[name][match]
+    out["round"] = passes["round_number"]
+    for name in ("ply", "seat", "number", "by"):
+        out[name] = passes[name]
+    out["distance"] = (passes["by"] - passes["seat"]) % seats
+    out["agent"] = agents[match, passes["seat"]]
+    out["by_agent"] = agents[match, passes["by"]]
+    return out
+
+
 def _by_seat(out: Array, name: str, values: Array, seats: int) -> None:
     for seat in range(seats):
         out[f"{name}_{seat}"] = values[:, seat]
@@ -133,8 +161,7 @@ def to_frame(rows: Array, agents: list[str]) -> pd.DataFrame:
     """A table as a DataFrame; agents and endings as categories."""
     columns: dict[str, Any] = {}
     for name in rows.dtype.names or ():
-        stem = name.rsplit("_", 1)[0]
-        if stem == "agent":
+        if name in ("agent", "by_agent") or name.startswith("agent_"):
             columns[name] = pd.Categorical.from_codes(rows[name], categories=pd.Index(agents))
         elif name == "ending":
             columns[name] = pd.Categorical.from_codes(rows[name], categories=pd.Index(ENDINGS))

@@ -81,7 +81,10 @@ class Round:
     def next_round(self) -> None:
         """Deal the next round of the match; its key is the deal's."""
         self.game.core.start_round(self.state)
-        self._remember()
+        hands = [self.game.dealt_hand(self.state, q) for q in range(self.seats)]
+        dealt = {tile for hand in hands for tile in hand}
+        left = [tile for tile in range(tile_count(self._top)) if tile not in dealt]
+        self._remember(hands, self.game.stock(self.state, left))
 
     def set_up(self, hands: Sequence[Sequence[str]], stock: Sequence[str], opening: Mapping[str, Any]) -> None:
         """Put a position on the table; scores and the flow of the match stay.
@@ -103,15 +106,12 @@ class Round:
         self.game.set_hands(self.state, dealt, self._top)
         self.game.set_stock(self.state, left)
         self.game.set_opening(self.state, dict(opening))
-        self._remember(left)
+        self._remember([sorted(hand) for hand in dealt], left)
 
-    def _remember(self, stock: list[int] | None = None) -> None:
-        s = self.state
-        self.dealt_hands = [[tile_text(tile) for tile in self.game.hand(s, q)] for q in range(self.seats)]
-        held = {tile for q in range(self.seats) for tile in self.game.hand(s, q)}
-        unheld = [tile for tile in range(tile_count(self._top)) if tile not in held]
-        self.dealt_stock = [tile_text(tile) for tile in (self.game.stock(s, unheld) if stock is None else stock)]
-        self.opening = self.game.opening(s)
+    def _remember(self, hands: list[list[int]], stock: list[int]) -> None:
+        self.dealt_hands = [[tile_text(tile) for tile in hand] for hand in hands]
+        self.dealt_stock = [tile_text(tile) for tile in stock]
+        self.opening = self.game.opening(self.state)
         self.actions: list[str] = []
         self._result: dict[str, Any] | None = None
         self._match_over = False

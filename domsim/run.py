@@ -17,11 +17,13 @@ from tqdm.auto import tqdm
 
 from domsim.errors import SpecError, Unfinished
 from domsim.results import Digest, TableWriter, read_table, to_frame
-from domsim.summary import add_sums, pair_table, summary
+from domsim.summary import add_sums, blocking, pair_table, summary
 from domsim.tournament import CHUNK, Chunk, Plan, Spec, chunks_of, make_plan, play_chunks, versions
 
+_PARTS = ("matches", "rounds", "sums", "passes")
 MANIFEST = "manifest.json"
 PARTS = "parts"
+#: the tables of the digest; `passes` follows from the same actions
 _TABLES = ("matches", "rounds")
 
 
@@ -49,6 +51,16 @@ class Result:
     def pairs(self) -> pd.DataFrame:
         """One row a pairing of two agents."""
         return pair_table(self.plan.game, self.sums, self.agents, [p.agents for p in self.plan.pairings])
+
+    @property
+    def blocking(self) -> pd.DataFrame:
+        """One row an agent: who closes blocked rounds, and who makes whom pass (with the `passes` table only)."""
+        return blocking(self.plan.game, self.sums, self.agents)
+
+    @property
+    def passes(self) -> pd.DataFrame:
+        """The `passes` table; empty when the spec does not ask for it."""
+        return self._table("passes")
 
     @property
     def matches(self) -> pd.DataFrame:
@@ -113,12 +125,14 @@ def run_in_folder(
     resume: bool = False,
     command: str = "",
     seconds: float | None = None,
+    cluster: str | None = None,
 ) -> Result:
     """Play a plan into a folder: finished chunks are kept as files until the tables are written from them.
 
     Args:
         resume: go on with what the folder holds of the same run.
         seconds: stop, unfinished but resumable, after about this long.
+        cluster: a dask cluster to play on, `tcp://HOST:PORT` or `local:WORKERS`.
 
     Raises:
         SpecError: the folder holds another run, or cannot be written.
@@ -129,7 +143,7 @@ def run_in_folder(
         return load_result(folder)
     todo = store.missing()
     end = None if seconds is None else time.monotonic() + seconds
-    for first, _, part in _with_progress(plan, todo, jobs, progress, plan.spec.deals):
+    for first, _, part in _with_progress(plan, todo, jobs, progress, plan.spec.deals, cluster):
         store.save(first, part)
         if end is not None and time.monotonic() > end and store.missing():
             raise Unfinished(
@@ -223,7 +237,7 @@ class Store:
             SpecError: it cannot be written; the chunks before it are kept.
         """
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, matches=part.matches, rounds=part.rounds, sums=part.sums)
+        np.savez_compressed(buffer, **{name: getattr(part, name) for name in _PARTS})
         try:
             write_whole(self._part(first), buffer.getvalue())
         except OSError as error:
@@ -234,13 +248,14 @@ class Store:
     def load(self, first: int) -> Chunk:
         """A finished chunk."""
         with np.load(self._part(first)) as saved:
-            return Chunk(saved["matches"], saved["rounds"], saved["sums"])
+            return Chunk(**{name: saved[name] for name in _PARTS})
 
     def finish(self) -> Result:
         """Write the tables from the chunks, one after the other, then drop the chunks."""
         agents = list(self.plan.spec.agents)
         try:
-            writers = {table: TableWriter(self.folder, table, agents, self.plan.seats) for table in _TABLES}
+            tables = (*_TABLES, "passes") if self.plan.spec.passes else _TABLES
+            writers = {table: TableWriter(self.folder, table, agents, self.plan.seats) for table in tables}
             digest = Digest(_TABLES)
             sums = []
             for first, _ in self.chunks:
@@ -248,7 +263,8 @@ class Store:
                 sums.append(part.sums)
                 for table, writer in writers.items():
                     writer.add(getattr(part, table))
-                    digest.add(table, getattr(part, table))
+                    if table in _TABLES:
+                        digest.add(table, getattr(part, table))
             for writer in writers.values():
                 writer.close()
             result = Result(self.plan, add_sums(sums), digest.value(), self.folder)
@@ -295,11 +311,11 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def _with_progress(
-    plan: Plan, todo: list[tuple[int, int]], jobs: int, progress: bool, total: int
+    plan: Plan, todo: list[tuple[int, int]], jobs: int, progress: bool, total: int, cluster: str | None = None
 ) -> Iterator[tuple[int, int, Chunk]]:
     """Play chunks behind a progress bar; deals played in an earlier run count as done."""
     done = total - sum(deals for _, deals in todo)
     with tqdm(total=total, initial=done, unit="deal", disable=not progress, file=sys.stderr) as bar:
-        for first, deals, part in play_chunks(plan, todo, jobs):
+        for first, deals, part in play_chunks(plan, todo, jobs, cluster=cluster):
             bar.update(deals)
             yield first, deals, part

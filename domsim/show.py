@@ -7,10 +7,11 @@ from rich.console import Console
 from rich.table import Table
 
 from domsim.agent import agent_names, load_agent
+from domsim.audit import Check
 from domsim.errors import AgentError
 from domsim.games import GAMES, Game, find_game
 from domsim.run import Result
-from domsim.summary import MEASURES, measure_name
+from domsim.summary import BLOCKING, MEASURES, measure_name
 
 #: wide enough for every table here: a line that a narrow terminal wraps beats a number cut short
 _console = Console(width=max(120, Console().width), highlight=False)
@@ -27,23 +28,30 @@ def result(found: Result) -> None:
     print(f"{spec.deals} deals of suite {spec.suite}, seed {spec.seed} · {played} {what}")
     _console.print(summary_table(plan.game, found.summary))
     print("±: half of the 95 % interval by deal · blocked: of the rounds the agent took part in · passes: a seat")
+    if spec.passes:
+        _console.print(_measures_table(found.blocking, {name: name for name in BLOCKING}))
+        print("closed: of the blocked rounds · passes: a round, by whose play put the missing number there last")
     if found.folder is not None:
         print(f"files: {found.folder}/   digest {found.digest}")
 
 
 def summary_table(game: Game, summary: pd.DataFrame) -> Table:
     """A summary as a table for the terminal."""
+    return _measures_table(summary, {measure: measure_name(game, measure) for measure in game.measures})
+
+
+def _measures_table(frame: pd.DataFrame, measures: dict[str, str]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("agent", no_wrap=True)
-    for measure in game.measures:
-        table.add_column(MEASURES[measure].title or f"{measure_name(game, measure)} %", justify="right", no_wrap=True)
-    for _, row in summary.iterrows():
-        table.add_row(str(row["agent"]), *(_cell(row, game, measure) for measure in game.measures))
+    for measure, label in measures.items():
+        table.add_column(MEASURES[measure].title or f"{label} %", justify="right", no_wrap=True)
+    for _, row in frame.iterrows():
+        table.add_row(str(row["agent"]), *(_cell(row, label, measure) for measure, label in measures.items()))
     return table
 
 
-def _cell(row: Any, game: Game, measure: str) -> str:
-    label, shown = measure_name(game, measure), MEASURES[measure]
+def _cell(row: Any, label: str, measure: str) -> str:
+    shown = MEASURES[measure]
     half = (row[f"{label}_high"] - row[f"{label}_low"]) / 2
     return f"{row[label] * shown.scale:.{shown.digits}f} ±{half * shown.scale:.{shown.digits}f}"
 
@@ -89,4 +97,12 @@ def bench(rows: list[dict[str, Any]]) -> None:
         table.add_column(name, justify="left" if name == "name" else "right")
     for row in rows:
         table.add_row(*(f"{value:,.0f}" if isinstance(value, float) else str(value) for value in row.values()))
+    _console.print(table)
+
+
+def audit(checks: list[Check]) -> None:
+    """The checks of an agent."""
+    table = Table("check", "", "evidence", box=None, pad_edge=False)
+    for check in checks:
+        table.add_row(check.name, "pass" if check.passed else "FAIL", check.evidence)
     _console.print(table)

@@ -42,6 +42,12 @@ DEAL_SUMS = (
     "rank",  # at the end, from 1, ties share the mean, summed over its seats
     "title_1",  # matches won with the game's first name for an end
     "title_2",
+    "closed",  # blocked rounds whose last play was the agent's
+    "closed_won",  # of these, those its side won
+    "closed_points",  # and the points it won or lost in them
+    "made_rivals_pass",  # passes of rivals on numbers it put there last; shared when there were several
+    "made_partner_pass",
+    "made_itself_pass",
 )
 
 MEASURES = {
@@ -56,6 +62,12 @@ MEASURES = {
         Measure("draws_round", "draws/round", "tiles drawn in a round, a seat", "seat_rounds"),
         Measure("decisions_round", "decisions/round", "choices among two or more, of a round, a seat", "seat_rounds"),
         Measure("mean_rank", "rank", "place at the end of a match, ties share the mean", "seats"),
+        Measure("closed_share", "closed %", "blocked rounds whose last play it made", "blocked", 100, 1),
+        Measure("closed_won_share", "closer won %", "blocked rounds it closed that its side won", "closed", 100, 1),
+        Measure("closed_points", "closer points", "points of a round it closed: won, less those lost", "closed", 1, 1),
+        Measure("rivals_pass", "rivals pass", "passes of rivals in a round on numbers it put there", "rounds"),
+        Measure("partner_passes", "partner passes", "passes of its partner on numbers it put there", "rounds"),
+        Measure("itself_passes", "itself passes", "its own passes on numbers it put there itself", "rounds"),
         Measure("title_1", "", "matches won with this name", "matches", 100, 1),
         Measure("title_2", "", "matches won with this name", "matches", 100, 1),
     )
@@ -70,21 +82,31 @@ _NUMERATORS = {
     "draws_round": "draws",
     "decisions_round": "decisions",
     "mean_rank": "rank",
+    "closed_share": "closed",
+    "closed_won_share": "closed_won",
+    "closed_points": "closed_points",
+    "rivals_pass": "made_rivals_pass",
+    "partner_passes": "made_partner_pass",
+    "itself_passes": "made_itself_pass",
     "title_1": "title_1",
     "title_2": "title_2",
 }
+#: what `blocking` shows
+BLOCKING = ("closed_share", "closed_won_share", "closed_points", "rivals_pass", "partner_passes", "itself_passes")
 SUMS_DTYPE = np.dtype([("deal", "<i8"), ("pairing", "<i2"), ("agent", "<i2"), *((name, "<f8") for name in DEAL_SUMS)])
 
 
-def sums_by_deal(game: Game, meta: Array, agents: Array, matches: Array, rounds: Array, roster: int) -> Array:
+def sums_by_deal(
+    game: Game, meta: Array, agents: Array, matches: Array, rounds: Array, passes: Array, roster: int
+) -> Array:
     """Sums for every deal, pairing and agent, `(G,) SUMS_DTYPE`, in ascending order of the three.
 
     Args:
         meta: `(N,)` deal, pairing, seating of every match. agents: `(N, S)`: match, seat; numbers of the roster.
-        matches, rounds: from a batch, rounds in order of match. roster: how many agents there are.
+        matches, rounds, passes: from a batch, in order of match. roster: how many agents there are.
     """
     seats = agents.shape[1]
-    by_match = _sums_by_match(game, matches, rounds, seats)
+    by_match = _sums_by_match(game, matches, rounds, seats) | _blocking_by_match(game, rounds, passes, agents.shape)
     key = (meta["deal"][:, None] * 2**15 + meta["pairing"][:, None]) * roster + agents  # (N, S)
     keys, group = np.unique(key, return_inverse=True)
     group = group.reshape(key.shape)
@@ -142,6 +164,51 @@ def _sums_by_match(game: Game, matches: Array, rounds: Array, seats: int) -> dic
     }
 
 
+def _blocking_by_match(game: Game, rounds: Array, passes: Array, shape: tuple[int, ...]) -> dict[str, Array]:
+    """Who closed blocked rounds and who made whom pass, for every match and seat, `(N, S)`."""
+    blocked = rounds[rounds["blocked"] == 1]
+    last = blocked["last"].astype(np.int64)
+    place = (blocked["match"], last)
+    side = last % 2 if game.partners else last
+    own = blocked["points"][np.arange(len(blocked)), last]
+    others = blocked["points"][np.arange(len(blocked)), (last + 1) % shape[1]] if game.partners else 0
+    return {
+        "closed": _count(place, np.ones(len(blocked)), shape),
+        "closed_won": _count(place, blocked["winner"] == side, shape),
+        "closed_points": _count(place, own - others, shape),
+        **_passes_by_match(game, passes, shape),
+    }
+
+
+def _passes_by_match(game: Game, passes: Array, shape: tuple[int, ...]) -> dict[str, Array]:
+    """Passes that a seat's plays made others do; one on several numbers is shared between who put them there."""
+    starts = np.flatnonzero(np.diff(passes["ply"], prepend=-1) | np.diff(passes["match"], prepend=-1))
+    numbers = np.diff(starts, append=len(passes))
+    part = np.repeat(1 / numbers, numbers)
+    distance = (passes["by"] - passes["seat"].astype(np.int64)) % shape[1]
+    partner = (distance == shape[1] // 2) & game.partners
+    found = {}
+    for name, which in (
+        ("made_itself_pass", distance == 0),
+        ("made_partner_pass", partner),
+        ("made_rivals_pass", (distance != 0) & ~partner),
+    ):
+        found[name] = _count((passes["match"][which], passes["by"][which].astype(np.int64)), part[which], shape)
+    return found
+
+
+def _count(place: tuple[Array, Array], values: Array, shape: tuple[int, ...]) -> Array:
+    """Sums of values by match and seat."""
+    flat = np.bincount(place[0] * shape[1] + place[1], values, shape[0] * shape[1])
+    counted: Array = flat.reshape(shape)
+    return counted
+
+
+def blocking(game: Game, sums: Array, agents: list[str]) -> pd.DataFrame:
+    """One row an agent: the measures of `BLOCKING` with the bounds of their 95 % intervals by deal."""
+    return _table(sums, agents, {measure: measure for measure in BLOCKING})
+
+
 def _ranks(values: Array) -> Array:
     """Places from 1, the smallest value first, ties share the mean, `(N, S)`."""
     below = (values[:, :, None] > values[:, None, :]).sum(axis=2)
@@ -174,18 +241,22 @@ def estimate(sums: Array, measure: str, level: float = 0.95) -> stats.Interval:
 
 def summary(game: Game, sums: Array, agents: list[str]) -> pd.DataFrame:
     """One row an agent: every measure of the game with the bounds of its 95 % interval by deal, best agent first."""
+    frame = _table(sums, agents, {measure: measure_name(game, measure) for measure in game.measures})
+    return frame.sort_values("win_share", ascending=False, kind="stable").reset_index(drop=True)
+
+
+def _table(sums: Array, agents: list[str], measures: dict[str, str]) -> pd.DataFrame:
+    """One row an agent; `measures` and the columns they have there."""
     by_agent = over_pairings(sums)
     rows = []
     for number, name in enumerate(agents):
         own = by_agent[by_agent["agent"] == number]
         row: dict[str, Any] = {"agent": name, "deals": len(own), "matches": int(own["matches"].sum())}
-        for measure in game.measures:
+        for measure, label in measures.items():
             found = estimate(own, measure)
-            label = measure_name(game, measure)
             row |= {label: found.estimate, f"{label}_low": found.low, f"{label}_high": found.high}
         rows.append(row)
-    frame = pd.DataFrame(rows)
-    return frame.sort_values("win_share", ascending=False, kind="stable").reset_index(drop=True)
+    return pd.DataFrame(rows)
 
 
 def pair_table(game: Game, sums: Array, agents: list[str], pairs: list[tuple[int, ...]]) -> pd.DataFrame:

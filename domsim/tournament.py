@@ -1,12 +1,14 @@
 """Tournaments: every pairing of a roster on the same deals in all seatings, in chunks of whole deals, resumable."""
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
 import platform
+import shlex
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +20,10 @@ import numpy.typing as npt
 from domsim.agent import Agent, load_agent
 from domsim.batch import SLOTS, Batch
 from domsim.core.driver import JOB, PYTHON
-from domsim.errors import SpecError
+from domsim.errors import AgentFailedError, SpecError
 from domsim.games import Game, find_game
 from domsim.lineup import Pairing, pairings, seat_agents
-from domsim.results import match_table, round_table
+from domsim.results import match_table, pass_table, round_table
 from domsim.rules import Rules
 from domsim.seeds import check_seed, deal_keys, find_suite
 from domsim.summary import sums_by_deal
@@ -46,6 +48,7 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lineup: str = "duel"
     rounds: int = 0  # of a match at most; 0: whole matches
     rules: dict[str, int | str] = {}
+    passes: bool = False  # whether the `passes` table is written too
 
     def to_json(self) -> str:
         """The spec as one line of JSON, fields in order."""
@@ -87,6 +90,7 @@ class Chunk:
     matches: Array
     rounds: Array
     sums: Array
+    passes: Array
 
 
 @functools.lru_cache(maxsize=8)
@@ -161,32 +165,103 @@ def play_chunk(spec_json: str, first: int, deals: int, slots: int = SLOTS) -> Ch
     """Play some deals of a spec; the same whoever plays them, and with whatever other deals."""
     plan = _plan(spec_json)
     jobs, meta, agents = make_jobs(plan, first, deals)
-    batch = Batch.of_jobs(plan.game, plan.rules, plan.seats, jobs, plan.agents, slots).run()
-    rounds = batch.rounds
+    try:
+        batch = Batch.of_jobs(
+            plan.game, plan.rules, plan.seats, jobs, plan.agents, slots, passes=plan.spec.passes
+        ).run()
+    except AgentFailedError as error:
+        raise _failed_in(plan.spec, error, meta, agents) from error.__cause__
+    rounds, passes = batch.rounds, batch.passes
     return Chunk(
         match_table(meta, agents, batch.matches, plan.seats),
         round_table(meta, agents, rounds, plan.seats),
-        sums_by_deal(plan.game, meta, agents, batch.matches, rounds, len(plan.agents)),
+        sums_by_deal(plan.game, meta, agents, batch.matches, rounds, passes, len(plan.agents)),
+        pass_table(meta, agents, passes, plan.seats),
     )
 
 
+def _failed_in(spec: Spec, error: AgentFailedError, meta: Array, agents: Array) -> AgentFailedError:
+    """The error of an agent with the deal, who sat where, and the command that plays the deal again."""
+    known = error.at(suite=spec.suite, seed=spec.seed)
+    match = error.facts.get("match")
+    if match is None:
+        return known
+    deal = int(meta["deal"][match])
+    seating = " ".join(spec.agents[number] for number in agents[match])
+    return known.at(match=None, deal=deal, seating=seating, command=command_of(spec, deal))
+
+
+def command_of(spec: Spec, deal: int) -> str:
+    """The command that plays one deal of a spec again."""
+    words: list[object] = ["domsim", "tournament", spec.game, "--agents", ",".join(spec.agents), "--suite", spec.suite]
+    words += ["--seed", spec.seed, "--first-deal", deal, "--deals", 1, "--lineup", spec.lineup, "--jobs", 1]
+    words += ["--seats", spec.seats] if spec.seats is not None else []
+    words += ["--rounds", spec.rounds] if spec.rounds else []
+    for name, value in spec.rules.items():
+        words += ["-o", f"{name}={value}"]
+    return shlex.join(map(str, words))
+
+
 def play_chunks(
-    plan: Plan, todo: list[tuple[int, int]], jobs: int = 1, slots: int = SLOTS, in_order: bool = False
+    plan: Plan,
+    todo: list[tuple[int, int]],
+    jobs: int = 1,
+    slots: int = SLOTS,
+    in_order: bool = False,
+    cluster: str | None = None,
 ) -> Generator[tuple[int, int, Chunk], None, None]:
     """Play chunks with `jobs` workers and give them as they finish, each with its first deal and number of deals.
 
-    With `in_order` they come in the order of `todo`, whoever finished first.
+    With `in_order` they come in the order of `todo`, whoever finished first. Threads share compiled agents' work,
+    processes that of Python agents; a dask cluster takes either.
     """
     compile_rules(plan)
     text = plan.spec.to_json()
-    if jobs == 1:
+    if jobs == 1 and cluster is None:
         for first, deals in todo:
             yield first, deals, play_chunk(text, first, deals, slots)
         return
-    backend = "loky" if plan.python else "threading"
     order = "generator" if in_order else "generator_unordered"
-    workers = joblib.Parallel(jobs, backend=backend, return_as=order, pre_dispatch="2*n_jobs")
-    yield from workers(joblib.delayed(_play_numbered)(text, first, deals, slots) for first, deals in todo)
+    with workers(plan, jobs, cluster):
+        parallel = joblib.Parallel(return_as=order, pre_dispatch="2*n_jobs", batch_size=1)
+        yield from parallel(joblib.delayed(_play_numbered)(text, first, deals, slots) for first, deals in todo)
+
+
+@contextlib.contextmanager
+def workers(plan: Plan, jobs: int, cluster: str | None) -> Iterator[None]:
+    """The workers that joblib is to use.
+
+    Raises:
+        SpecError: no cluster can be reached, or dask is not installed.
+    """
+    if cluster is None:
+        with joblib.parallel_config("loky" if plan.python else "threading", n_jobs=jobs):
+            yield
+        return
+    with dask_client(cluster) as client, joblib.parallel_config("dask", client=client, n_jobs=-1):
+        yield
+
+
+def dask_client(cluster: str) -> Any:
+    """A client of a dask cluster: `tcp://HOST:PORT`, or `local:WORKERS` for one of its own.
+
+    Raises:
+        SpecError: it cannot be reached, or dask is not installed.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise SpecError('--cluster needs dask: pip install "domsim[cluster]"') from None
+    client: Any = distributed.Client
+    kind, _, number = cluster.partition(":")
+    if kind == "local" and number.isdigit() and int(number) > 0:
+        return client(n_workers=int(number), threads_per_worker=1, dashboard_address=None, silence_logs=50)
+    if kind not in ("tcp", "tls"):
+        raise SpecError(f"--cluster: {cluster!r} is not allowed; allowed: tcp://HOST:PORT, local:WORKERS")
+    try:
+        return client(cluster, timeout=20)
+    except (OSError, ValueError) as error:
+        raise SpecError(f"--cluster: {cluster} cannot be reached: {error}") from None
 
 
 def _play_numbered(spec_json: str, first: int, deals: int, slots: int) -> tuple[int, int, Chunk]:

@@ -39,9 +39,8 @@ STATE = state_dtype(
     __file__,
     SEATS,
     55,
+    2,
     [
-        ("end", "i1", 2),  # the numbers at the left and the right end
-        ("owner", "i1", 2),  # who laid the tile there
         ("passes_running", "i1"),  # passes in a row
         ("entitled", "i1"),  # team that names the opener; -1: `opener_by_draw` opens
         ("opener_by_draw", "i1"),
@@ -61,7 +60,7 @@ _VIEW: list[Field] = [
     ("hand", "i2", 16),
     ("unseen", "i2", 16),
     ("end", "i1", 2),
-    ("owner", "i1", 2),
+    ("layer", "i1", 2),
     ("count", "i1", SEATS),
     ("shown", "i2", SEATS),
     ("score", "i4", SEATS),
@@ -195,6 +194,10 @@ def open_round(s: State) -> None:
         s.opener = table.holder_of_highest_double(s, top_of(s))
     s.seat = s.opener
     s.passes_running = 0
+    for line in range(2):
+        s.end[line] = -1
+        s.layer[line] = -1
+        s.layer_ply[line] = 0
 
 
 @rule
@@ -245,17 +248,19 @@ def apply(s: State, action: int) -> None:
         if line == START:
             s.end[LEFT] = matched
             s.end[RIGHT] = new
-            s.owner[LEFT] = s.seat
-            s.owner[RIGHT] = s.seat
+            s.layer[LEFT] = s.seat
+            s.layer[RIGHT] = s.seat
         else:
             s.end[line] = new
-            s.owner[line] = s.seat
+            s.layer[line] = s.seat
+            s.layer_ply[line] = s.ply
         table.lay(s, matched, new)
         s.passes_running = 0
         if s.count[q] == 0:
             s.over = 1
     else:
-        s.shown[q] |= 1 << s.end[LEFT] | 1 << s.end[RIGHT]
+        s.lacked = 1 << s.end[LEFT] | 1 << s.end[RIGHT]
+        s.shown[q] |= s.lacked
         s.passes[q] += 1
         s.passes_running += 1
         if s.passes_running == SEATS:
@@ -315,7 +320,7 @@ def features(s: State, action: int, w: Work, need: int) -> None:
     n_new, n_kept = popcount(suit_new), popcount(suit_kept)
     unseen_new, unseen_kept = table.unseen_of(s, q, x), table.unseen_of(s, q, kept)
     next_lacks, partner_lacks = s.shown[index(q + 1 & 3)], s.shown[index(q + 2 & 3)]
-    covers_own_side = line != START and (s.owner[line] ^ q) & 1 == 0
+    covers_own_side = line != START and (s.layer[line] ^ q) & 1 == 0
     w.feature[0] = a + x
     w.feature[1] = same(a, x)
     w.feature[2] = n_new
@@ -354,7 +359,7 @@ def observe(s: State, o: State) -> None:
         o.unseen[v] = s.unseen[index(v)]
     for line in range(2):
         o.end[line] = s.end[line]
-        o.owner[line] = s.owner[line]
+        o.layer[line] = s.layer[line]
     for r in range(SEATS):
         o.count[r] = s.count[r]
         o.shown[r] = s.shown[r]

@@ -12,14 +12,17 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from domsim.core import table
 from domsim.core.compiled import State, Work, index, kernel, lowest, popcount, rule, select
 from domsim.core.game import (
     MAX_ACTIONS,
     MAX_ROWS,
     MAX_SEATS,
+    PASS,
     apply,
     features,
     finish_round,
+    kind_of,
     legal,
     observe,
     stage,
@@ -29,6 +32,8 @@ from domsim.core.game import (
 from domsim.core.plain import Plain
 from domsim.core.rng import below, lower_half, word
 
+# What `CONTROL.logging` asks for.
+LOG_ACTIONS, LOG_PASSES = 1, 2
 # Kinds of agents.
 RANDOM, WEIGHTS, PYTHON = 0, 1, 2
 # What a slot (a state in flight) is doing.
@@ -57,13 +62,19 @@ CONTROL = np.dtype(
         ("moves", "i8"),  # legal actions of these
         ("live", "i8"),  # slots whose match is not over
         ("need", "i8"),  # features wanted for Python agents, as bits
-        ("logging", "i8"),  # 1: write every action to the log
+        ("logging", "i8"),  # bits: LOG_ACTIONS, LOG_PASSES
+        ("passes", "i8"),  # rows in the buffer of passes
     ],
     align=True,
 )
 #: One action of the log.
 LOG = np.dtype(
     [("match", "i8"), ("round_number", "i2"), ("ply", "i2"), ("action", "i4"), ("seat", "i1")],
+    align=True,
+)
+#: One number that was missing in a pass, and whose play had put it there.
+PASS_ROW = np.dtype(
+    [("match", "i8"), ("round_number", "i2"), ("ply", "i2"), ("seat", "i1"), ("number", "i1"), ("by", "i1")],
     align=True,
 )
 #: One decision waiting for a Python agent.
@@ -311,6 +322,33 @@ def write_log(s: State, w: Work, row: Any) -> None:
 
 
 @rule
+def write_pass(s: State, w: Work, passes: Any, c: Any) -> None:
+    """Write the numbers that the pass just taken showed to be missing."""
+    numbers = s.lacked
+    while numbers != 0:
+        number = lowest(numbers)
+        numbers &= numbers - 1
+        row = passes[c.passes]
+        c.passes += 1
+        row.match = s.match
+        row.round_number = s.round_number
+        row.ply = s.ply - 1
+        row.seat = w.seat
+        row.number = number
+        row.by = table.layer_of(s, number)
+
+
+@rule
+def has_room(move: Any, log: Any, passes: Any, c: Any) -> bool:
+    """Whether the buffers hold what one more step can write."""
+    if c.moves + MAX_ACTIONS > move.size:
+        return False
+    if c.logging & LOG_ACTIONS != 0 and c.actions == log.size:
+        return False
+    return bool(c.logging & LOG_PASSES == 0 or c.passes + MAX_ROWS <= passes.size)
+
+
+@rule
 def ask(s: State, slot: int, w: Work, d: Any, view: Any, move: Any, feature: Any, c: Any) -> None:
     """Write a decision for a Python agent: what it may see and every legal action with its features."""
     q = index(s.seat)
@@ -340,33 +378,35 @@ def ask(s: State, slot: int, w: Work, d: Any, view: Any, move: Any, feature: Any
 
 @rule
 def run(
-    s: State, slot: int, w: Work, jobs: Any, rounds: Any, matches: Any, log: Any, c: Any,
+    s: State, slot: int, w: Work, jobs: Any, rounds: Any, matches: Any, log: Any, passes: Any, c: Any,
     agents: Any, decision: Any, view: Any, move: Any, feature: Any,
 ) -> None:  # fmt: skip
     """Play in one slot until it waits for a Python agent, for room in a buffer, or for nothing any more."""
     while True:
         if (s.over != 0 or s.status == IDLE) and not turn_over(s, jobs, rounds, matches, c):
             return
-        if c.moves + MAX_ACTIONS > move.size or (c.logging != 0 and c.actions == log.size):
+        if not has_room(move, log, passes, c):
             return
         if play_on(s, w, agents, c) == ASK:
             ask(s, slot, w, decision[c.decisions], view[c.decisions], move, feature, c)
             return
-        if c.logging != 0:
+        if c.logging & LOG_ACTIONS != 0:
             write_log(s, w, log[c.actions])
             c.actions += 1
+        if c.logging & LOG_PASSES != 0 and kind_of(w.action) == PASS:
+            write_pass(s, w, passes, c)
 
 
 @kernel
 def advance(
-    states: Any, work: Any, jobs: Any, rounds: Any, matches: Any, log: Any, control: Any,
+    states: Any, work: Any, jobs: Any, rounds: Any, matches: Any, log: Any, passes: Any, control: Any,
     agents: Any, decision: Any, view: Any, move: Any, feature: Any, chosen: Any,
 ) -> None:  # fmt: skip
     """Take the choices made for the waiting decisions, then run every slot.
 
     Args:
         states: `(B,)` the game's `STATE`: slot. work: `(1,) work_dtype`. jobs: `(J,) JOB`. rounds: a buffer of
-            `round_dtype`. matches: `(J,) match_dtype`. log: a buffer of `LOG`. control: `(1,) CONTROL`.
+            `round_dtype`. matches: `(J,) match_dtype`. log, passes: buffers of `LOG` and `PASS_ROW`. control: `(1,) CONTROL`.
         agents: `(A,) agent_dtype`.
         decision: `(B,) DECISION`, written, as are view `(B,) VIEW`, move `(M,) int32` and feature `(M, F) int16`.
         chosen: `(B,) int64`, for every waiting decision the place of the action chosen.
@@ -382,7 +422,7 @@ def advance(
     c.live = 0
     for slot in range(states.size):
         s = states[slot]
-        run(s, slot, w, jobs, rounds, matches, log, c, agents, decision, view, move, feature)
+        run(s, slot, w, jobs, rounds, matches, log, passes, c, agents, decision, view, move, feature)
         c.live += s.status != IDLE
 
 

@@ -62,7 +62,9 @@ def record_dtype(name: str, fields: list[Field], source: str) -> np.dtype[Any]:
     return np.dtype([*fields, (f"{name}_{digest}", "i1")], align=True)
 
 
-def state_dtype(name: str, source: str, seats: int, tiles: int, own: list[Field], options: tuple[str, ...]) -> Any:
+def state_dtype(
+    name: str, source: str, seats: int, tiles: int, lines: int, own: list[Field], options: tuple[str, ...]
+) -> Any:
     """A game's `STATE`: the fields all games share, its own, and one `int32` for every rule option."""
     shared: list[Field] = [
         ("key", "u8"),  # of the deal
@@ -76,6 +78,10 @@ def state_dtype(name: str, source: str, seats: int, tiles: int, own: list[Field]
         ("held", "i1", 16),  # tiles in any hand that show a number
         ("shown", "i2", seats),  # numbers a seat has shown not to hold, as bits
         ("stock", "i1", tiles + 1),  # the deal's shuffle
+        ("end", "i1", lines),  # the number at the end of a line
+        ("layer", "i1", lines),  # seat that laid the tile there
+        ("layer_ply", "i2", lines),  # and when
+        ("lacked", "i2"),  # numbers the last pass showed to be missing, as bits
         ("score", "i4", seats),
         ("points", "i4", seats),  # of this round
         ("pips", "i2", seats),  # in the hands

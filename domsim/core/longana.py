@@ -37,8 +37,8 @@ STATE = state_dtype(
     __file__,
     SEATS,
     TILES,
+    SEATS,
     [
-        ("end", "i1", SEATS),  # the number at the end of a seat's branch
         ("at", "i1", 16),  # branches whose end shows a number, as bits
         ("open", "i1"),  # open branches, as bits
         ("placed", "i1"),  # branches that have a place in the order of opening, as bits
@@ -251,6 +251,8 @@ def lay(s: State, line: int, matched: int, new: int) -> None:
         s.at[matched] &= ~(1 << line)
         s.at[new] |= 1 << line
         s.end[line] = new
+        s.layer[line] = s.seat
+        s.layer_ply[line] = s.ply
         s.started[line] += 1
         s.open &= ~(1 << q)
         if s.open_order != FIRST:
@@ -270,6 +272,8 @@ def begin_branches(s: State, number: int) -> None:
     """The opening double is the end of all branches (rule 5)."""
     for r in range(SEATS):
         s.end[r] = number if r < s.seats else NOWHERE
+        s.layer[r] = s.seat
+        s.layer_ply[r] = s.ply
     s.at[number] = (1 << s.seats) - 1
 
 
@@ -296,6 +300,7 @@ def pass_turn(s: State) -> None:
         number = 1 << s.end[b]
         numbers |= number & -(s.open >> b & 1)
         doubles |= number
+    s.lacked = numbers
     s.shown[q] |= numbers
     s.no_double[q] |= doubles & EVERY
     if s.placed >> q & 1 == 0:

@@ -2,7 +2,8 @@
 
 Lines 0 to 9 are the seats' trains, line 10 is the public one. The doubles that show and wait for a cover stand in one
 queue, `s.queue`: the first `s.waiting` are from earlier turns, oldest first, the others, up to `s.showing`, from the
-turn going on. In a chain of the first lap the double showing stands there too, until the next tile covers it.
+turn going on. In a chain of the first lap the double showing stands there too, until the next tile covers it. After
+that lap there are never both kinds: while one of earlier turns waits, a turn is its cover, which is no double (rule 7).
 """
 
 from domsim.core import table
@@ -47,8 +48,8 @@ STATE = state_dtype(
     __file__,
     SEATS,
     TILES,
+    LINES,
     [
-        ("end", "i1", LINES),  # the number at the end of every train
         ("length", "i1", LINES),  # tiles on every train
         ("queue", "i1", LINES),  # trains that show a double, oldest first
         ("waiting", "i1"),  # how many of them from earlier turns
@@ -74,6 +75,7 @@ _VIEW: list[Field] = [
     ("hand", "i2", 16),
     ("unseen", "i2", 16),
     ("end", "i1", LINES),
+    ("layer", "i1", LINES),
     ("marked", "i1", SEATS),
     ("length", "i1", LINES),
     ("queue", "i1", LINES),  # -1 from `showing` on
@@ -101,10 +103,10 @@ FEATURE_NOTES: dict[str, str] = {
     "owner_lacks_new": "1 when that other seat has shown that it lacks the new end; 0 on the own and the public train",
     "suit_new": "kept tiles that show the new end, 0 to 12",
     "suit_matched": "kept tiles that show the number matched, 0 to 12",
-    "unseen_new": "tiles of the new end neither laid nor in the hand, 0 to 13",
+    "unseen_new": "tiles of the new end neither laid nor in the hand, 0 to 12",
     "next_lacks_new": "1 when the next seat has shown that it lacks the new end",
     "own_fits": "kept tiles that fit the own train after the play, 0 to 12",
-    "own_chain": "tiles of a chain kept for the own train after the play, as far as a simple search sees, 0 to 12",
+    "own_chain": "kept tiles that make a chain on the own train after the play, as a simple search finds it, 0 to 25",
     "answers_left": "kept tiles that fit the own or the public train after the play, 0 to 24",
     "stop": "1 for a stop (first lap only)",
 }
@@ -167,6 +169,8 @@ def open_round(s: State) -> None:
     pip = start_pip(s)
     for line in range(LINES):
         s.end[line] = pip
+        s.layer[line] = -1
+        s.layer_ply[line] = 0
         s.length[line] = 0
     s.waiting = 0
     s.showing = 0
@@ -216,7 +220,7 @@ def open_lines(s: State) -> int:
     """The trains the seat to move may lay on, as bits (rules 3, 6, 7, 9)."""
     if s.lap_left != 0:
         return int(1 << s.seat)
-    if s.waiting != 0 and s.showing == s.waiting:
+    if s.waiting != 0:
         return int(1 << binding_line(s))
     return int(s.marked | 1 << s.seat | 1 << PUBLIC)
 
@@ -263,31 +267,56 @@ def apply(s: State, action: int) -> None:
 
 @rule
 def _play(s: State, action: int) -> None:
-    line, matched, new = line_of(action), matched_of(action), new_of(action)
+    matched, new = matched_of(action), new_of(action)
+    line = line_of(action)
     double = same(matched, new)
-    q = index(s.seat)
     table.lay(s, matched, new)
     s.held[matched] -= 1
     s.held[new] -= 1 - double
     if line == START:  # no turn: the holder goes on (rule 2)
-        return
+        _begin_trains(s)
+    else:
+        _extend(s, line, new, double)
+        _after_play(s, double)
+
+
+@rule
+def _begin_trains(s: State) -> None:
+    """The starting double is the end of all trains (rule 2)."""
+    for line in range(LINES):
+        s.layer[line] = s.seat
+        s.layer_ply[line] = s.ply
+
+
+@rule
+def _extend(s: State, line: int, new: int, double: int) -> None:
+    """The train's new end, the mark (rule 11), the doubles that show; a new opportunity to draw (rule 9)."""
+    q = index(s.seat)
     s.end[line] = new
+    s.layer[line] = q
+    s.layer_ply[line] = s.ply
     s.length[line] += 1
     s.turn_tiles += 1
     s.drawn = 0
-    if line == q or s.mark_removal == ANY_PLAY:  # rule 11
+    if line == q or s.mark_removal == ANY_PLAY:
         s.marked &= ~(1 << q)
     if s.showing != 0:
         _cover(s, line)
     if double != 0:
         s.queue[index(s.showing)] = line
         s.showing += 1
+
+
+@rule
+def _after_play(s: State, double: int) -> None:
+    """Whether the turn goes on (rules 3, 5, 9), and whether the round ends (rule 12)."""
+    left = s.count[index(s.seat)]
     if s.lap_left != 0:
-        if s.count[q] == 0 or s.first_turn == SINGLE:  # rules 3, 5
+        if left == 0 or s.first_turn == SINGLE:
             _end_turn(s)
-    elif s.count[q] == 0:  # rule 12
+    elif left == 0:
         s.over = 1
-    elif double == 0:  # rule 9
+    elif double == 0:
         _end_turn(s)
 
 
@@ -295,15 +324,13 @@ def _play(s: State, action: int) -> None:
 def _cover(s: State, line: int) -> None:
     """Take a train out of the queue, if it is there."""
     left = 0
-    waiting = 0
     for i in range(s.showing):
         other = s.queue[index(i)]
         if other != line:
             s.queue[index(left)] = other
             left += 1
-            waiting += i < s.waiting
     s.showing = left
-    s.waiting = waiting
+    s.waiting = min(s.waiting, left)
 
 
 @rule
@@ -342,6 +369,7 @@ def _pass(s: State) -> None:
     q = index(s.seat)
     numbers = ends_of(s, open_lines(s))
     s.shown[q] = numbers if s.drawn != 0 else s.shown[q] | numbers
+    s.lacked = numbers
     s.passes[q] += 1
     s.marked |= 1 << q
 
@@ -417,9 +445,7 @@ def features(s: State, action: int, w: Work, need: int) -> None:
     public_end = x if public != 0 else index(s.end[PUBLIC])
     own_fits = table.kept_of(s, q, own_end, a, x)
     n_own, n_public = popcount(own_fits), popcount(table.kept_of(s, q, public_end, a, x))
-    covers = 0
-    for i in range(s.showing):
-        covers |= same(line, s.queue[index(i)])
+    covers = shows_double(s, line)
     owner_count = 0
     owner_lacks = 0
     if line < SEATS and own == 0:
@@ -449,19 +475,30 @@ def features(s: State, action: int, w: Work, need: int) -> None:
 
 
 @rule
+def shows_double(s: State, line: int) -> int:
+    """1 for a train with a double that waits for a cover, else 0."""
+    shows = 0
+    for i in range(s.showing):
+        shows |= same(line, s.queue[index(i)])
+    return shows
+
+
+@rule
 def chain_from(s: State, seat: int, number: int, a: int, b: int) -> int:
-    """Tiles of a chain from a number on, of those kept once tile `a-b` is laid.
+    """Tiles of a chain from a number on, of those kept once tile `a-b` is laid; doubles go in where they fit.
 
     A simple search: always on to the smallest number not met before, so that a longer chain may exist.
     """
-    tiles = 0
     met = 1 << number
-    ahead = table.kept_of(s, seat, number, a, b) & ~met
+    row = table.kept_of(s, seat, number, a, b)
+    tiles = row >> number & 1
+    ahead = row & ~met
     while ahead != 0:
         number = index(lowest(ahead))
         met |= 1 << number
-        ahead = table.kept_of(s, seat, number, a, b) & ~met
-        tiles += 1
+        row = table.kept_of(s, seat, number, a, b)
+        tiles += 1 + (row >> number & 1)
+        ahead = row & ~met
     return tiles
 
 
@@ -489,6 +526,7 @@ def observe(s: State, o: State) -> None:
         o.unseen[v] = s.unseen[index(v)]
     for i in range(LINES):
         o.end[i] = s.end[i]
+        o.layer[i] = s.layer[i]
         o.length[i] = s.length[i]
         o.queue[i] = s.queue[i] if i < s.showing else -1
     o.waiting = s.waiting

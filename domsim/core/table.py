@@ -117,6 +117,18 @@ def holder_of_highest_double(s: State, top: int) -> int:
 
 
 @rule
+def layer_of(s: State, number: int) -> int:
+    """The seat whose play put a number last at an end that still shows it; -1: no end does."""
+    seat = -1
+    latest = -1
+    for line in range(s.end.size):
+        if s.end[line] == number and s.layer_ply[line] > latest:
+            latest = s.layer_ply[line]
+            seat = s.layer[line]
+    return seat
+
+
+@rule
 def next_seat(s: State, seat: int) -> int:
     """The seat that plays after this one."""
     following = seat + 1

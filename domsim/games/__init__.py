@@ -4,6 +4,8 @@ from domsim.core.game import register_core
 from domsim.errors import RulesError
 from domsim.games.base import Game
 from domsim.games.cuban import Cuban
+from domsim.games.longana import Longana
+from domsim.games.mexican import Mexican
 from domsim.rules import nearest
 from domsim.tiles import quoted
 
@@ -31,5 +33,5 @@ def find_game(name: object) -> Game:
     raise RulesError(f"unknown game {quoted(name)}{nearest(name, list(GAMES))}; known: {known}")
 
 
-for _game in (Cuban(),):
+for _game in (Cuban(), Longana(), Mexican()):
     register(_game)

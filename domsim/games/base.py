@@ -67,8 +67,12 @@ class Game(ABC):
     def set_stock(self, s: State, tiles: list[int]) -> None:  # noqa: B027
         """Take over the `stock` of a record; most games never draw from it."""
 
+    def dealt_hand(self, s: State, seat: int) -> list[int]:
+        """The tiles dealt to a seat in the round just dealt, ascending; a game may draw more before the first action."""
+        return self.hand(s, seat)
+
     def stock(self, s: State, tiles: list[int]) -> list[int]:
-        """The stock of the round just dealt, given the tiles in no hand in ascending order."""
+        """The stock of the round just dealt, given the tiles dealt to nobody in ascending order."""
         return tiles
 
     def match_notes(self, s: State) -> dict[str, Any]:

@@ -119,7 +119,7 @@ class Cuban(Game):
         """The two ends and who laid the tile there."""
         if not s.laid:
             return ["nothing laid yet"]
-        left, right = (f"{s.end[line]} (seat {s.owner[line]})" for line in (core.LEFT, core.RIGHT))
+        left, right = (f"{s.end[line]} (seat {s.layer[line]})" for line in (core.LEFT, core.RIGHT))
         return [f"left end {left}   right end {right}   tiles laid {s.laid}"]
 
 
@@ -189,5 +189,5 @@ def _check_claims(s: State, claims: object) -> None:
         whole_number(claim["seat"], f"{where}, seat", 0, 3)
         doubles = claim["doubles"]
         tiles = {parse_tile(tile, s.set) for tile in doubles} if isinstance(doubles, list) else set()
-        if not all(HIGH[tile] == LOW[tile] for tile in tiles) or len(tiles) < s.claim_doubles:
+        if not all(HIGH[tile] == LOW[tile] for tile in tiles) or not s.claim_doubles <= len(tiles) == len(doubles):
             raise RecordError(f"{where}: found {quoted(doubles)}, expected {s.claim_doubles} or more different doubles")
