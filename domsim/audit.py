@@ -32,8 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from domsim.agent import absolute_spec
-from domsim.audit_worker import LINEUPS, ROUNDS, RUNS, WORLDS, Task
-from domsim.batch import Batch
+from domsim.audit_worker import LINEUPS, ROUNDS, RUNS, WORLDS, Task, warm
 from domsim.errors import AgentError, DomsimError
 from domsim.folders import find_file
 from domsim.games import GAMES, Game, find_game
@@ -46,8 +45,8 @@ Array = npt.NDArray[Any]
 HOME = (*RUNS, WORLDS[0])
 AWAY = (next(iter(RUNS)), WORLDS[1], WORLDS[0])
 _FIRST = HOME[0]
-#: seconds that a process may need beyond the limit, to start and to end itself
-_GRACE = 20.0
+#: seconds that a process may need beyond the limit, to start and to end itself; it does so in one or two
+_GRACE = 60.0
 _START = "import sys; sys.path.append(sys.argv.pop()); from domsim.audit_worker import main; main()"
 
 
@@ -116,11 +115,9 @@ def audit(agent: str, game: str | None = None, rounds: int = 200, seconds: float
 
 @cache
 def _compile(game: Game) -> None:
-    """Compile what the processes need before their clock starts."""
-    random = ("random", "random?stream=1")
-    compile_rules(make_plan(Spec(game.name, random, 1, "smoke")))
-    batch = Batch(game.name, 1)
-    batch.play_scores(np.zeros(len(batch.legal().action)))
+    """Compile what the processes would otherwise compile twice."""
+    compile_rules(make_plan(Spec(game.name, ("random", "random?stream=1"), 1, "smoke")))
+    warm(game)
 
 
 def _tables(game: Game) -> list[int]:
@@ -344,10 +341,12 @@ class _Verdict:
                     found.append(f"with {seats} seats, {where}: {_shortened(a, b)}")
         return found
 
-    def _answer(self, arrays: dict[str, Array], seats: int, number: int) -> tuple[str, list[float]]:
-        first = arrays[f"first {seats}"]
-        scores = arrays[f"scores {seats}"][first[number] : first[number + 1]]
-        return self.game.action_text(int(arrays[f"log {seats}"]["action"][number])), scores.tolist()
+    def _answer(self, arrays: dict[str, Array], seats: int, number: int) -> tuple[str, dict[str, float]]:
+        """The action chosen, and the score of every legal one (of a compiled agent none)."""
+        own = slice(*arrays[f"first {seats}"][number : number + 2])
+        texts = [self.game.action_text(action) for action in arrays[f"actions {seats}"][own].tolist()]
+        chosen = self.game.action_text(int(arrays[f"log {seats}"]["action"][number]))
+        return chosen, dict(zip(texts, arrays[f"scores {seats}"][own].tolist(), strict=True))
 
     def worker(self) -> tuple[bool | None, str]:
         """Whether the fresh process could play."""
@@ -396,8 +395,9 @@ class _Verdict:
         return True, f"within {limit}"
 
 
-def _shortened(a: tuple[str, list[float]], b: tuple[str, list[float]]) -> str:
-    if a[0] != b[0] or not a[1]:
+def _shortened(a: tuple[str, dict[str, float]], b: tuple[str, dict[str, float]]) -> str:
+    """What differs of two answers to one question."""
+    if a[0] != b[0]:
         return f"{a[0]} with the true tiles, {b[0]} with others"
-    place = next(i for i, pair in enumerate(zip(a[1], b[1], strict=True)) if pair[0] != pair[1])
-    return f"the score of action {place} is {a[1][place]:g} with the true tiles, {b[1][place]:g} with others"
+    action = next(action for action, score in a[1].items() if score != b[1].get(action))
+    return f"{action} scores {a[1][action]:g} with the true tiles, {b[1][action]:g} with others"

@@ -62,12 +62,12 @@ class Watch:
     """Sees what an agent is asked and what it answers: `Batch._watch`."""
 
     def __init__(self, keep: bool = False) -> None:
-        """Nothing seen yet; `keep` the first answer of every match in `scores`."""
+        """Nothing seen yet; `keep` the first answer of every match in `answers`."""
         self.keep = keep
         self.decisions = 0
         self.seconds = 0.0
         self.changed = ""
-        self.scores: dict[int, Array] = {}
+        self.answers: dict[int, tuple[Array, Array]] = {}  # actions and their scores, by match
         self._inputs: dict[str, tuple[Any, bytes]] = {}
         self._since = 0.0
 
@@ -85,7 +85,8 @@ class Watch:
             if (now is not value or _bytes(now) != content) and not self.changed:
                 self.changed = f"moves.{name} was changed"
         for place, match in enumerate(matches.tolist() if self.keep else []):
-            self.scores.setdefault(match, scores[moves.first[place] : moves.first[place + 1]].copy())
+            own = slice(moves.first[place], moves.first[place + 1])
+            self.answers.setdefault(match, (moves.action[own], scores[own]))
 
 
 def _bytes(value: Any) -> bytes:
@@ -142,7 +143,8 @@ class Worker:
                 arrays = self._run(agent, other, task, watch) if task in RUNS else self._ask(agent, other, task, watch)
             except AgentFailedError as error:
                 writes = any(text in error.problem for text in _WRITES)
-                self.say(name, task, "failed", problem=_one_line(error), writes=writes)
+                problem = _one_line(error).removeprefix(f"agent {error.agent}: ")
+                self.say(name, task, "failed", problem=problem, writes=writes)
                 return
             drawn = [library for library, state in _global_random().items() if state != before[library]]
             seconds, decisions = float(arrays.pop("seconds")), int(arrays.pop("decisions"))
@@ -201,9 +203,11 @@ class Worker:
             log = batch.log
             _, first = np.unique(log["match"], return_index=True)
             found[f"log {seats}"] = log[first]
-            scores = [own.scores.get(match, np.zeros(0)) for match in range(len(states))]
-            found[f"scores {seats}"] = np.concatenate([np.zeros(0), *scores])
-            found[f"first {seats}"] = np.cumsum([0, *map(len, scores)])
+            none = np.zeros(0, np.int32), np.zeros(0)
+            answers = [own.answers.get(match, none) for match in range(len(states))]
+            found[f"actions {seats}"] = np.concatenate([none[0], *(actions for actions, _ in answers)])
+            found[f"scores {seats}"] = np.concatenate([none[1], *(scores for _, scores in answers)])
+            found[f"first {seats}"] = np.cumsum([0, *(len(scores) for _, scores in answers)])
             watch.decisions += own.decisions
             watch.changed = watch.changed or own.changed
         return found
@@ -236,6 +240,12 @@ def make_jobs(agent: Agent, other: Agent, seats: int, keys: Array) -> Array:
     return jobs
 
 
+def warm(game: Game) -> None:
+    """Load the kernels of a game, or compile them."""
+    batch = Batch(game.name, 1)
+    batch.play_scores(np.zeros(len(batch.legal().action)))
+
+
 def _global_random() -> dict[str, Any]:
     """The state of the generators that everybody shares, by name."""
     numpy_state: Any = np.random.get_state(legacy=False)
@@ -251,6 +261,8 @@ def main() -> None:
     task = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Task)
     sys.path.extend(path for path in task.path if path not in sys.path)
     worker = Worker(task)
+    for game in task.games:
+        warm(find_game(game))
     worker.start_clock()
     for game in task.games:
         worker.audit(game)

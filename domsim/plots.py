@@ -86,8 +86,10 @@ def pair_matrix(result: Found, ax: Axes | None = None) -> Axes:
     """Row against column: the row's share of the matches won, or, where more than two meet, of finishing ahead."""
     duels = all(len(pairing.agents) == 2 for pairing in result.plan.pairings)
     cells = pair_shares(result) if duels else _ahead_cells(result)
-    ax = _heat_map([_in_percent(cell) for cell in cells], _best_first(result), ax, 1, (0, 100))
-    ax.set_xlabel("against" + " (row alone among these)" * (result.plan.spec.lineup == "field"))
+    alone = result.plan.spec.lineup == "field"
+    most = 200 / result.plan.seats if alone else 100  # an equal part is in the middle of the colours
+    ax = _heat_map([_in_percent(cell) for cell in cells], _best_first(result), ax, 1, (0, most))
+    ax.set_xlabel("against" + " (row alone among these)" * alone)
     what = "Matches won by row against column, %" if duels else "Row ahead of column at the end, %"
     return _titled(ax, what, deals_text([cell.deals for cell in cells]))
 

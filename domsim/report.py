@@ -440,7 +440,8 @@ def _row(cells: list[str], kinds: list[str], tag: str, marked: bool = False) -> 
     shown = []
     for cell, kind in zip(cells, kinds, strict=True):
         start = f'<{tag} class="{kind}">' if kind else f"<{tag}>"
-        shown.append(f"{start}{html.escape(cell).replace('/', '/<wbr>')}</{tag}>")
+        text = "<wbr>".join(map(html.escape, re.split(r"(?<=[/:?&])(?=\S)", cell)))  # where a line may break
+        shown.append(f"{start}{text}</{tag}>")
     return ('<tr class="changed">' if marked else "<tr>") + "".join(shown) + "</tr>"
 
 

@@ -120,6 +120,7 @@ def compare_position(s: Any, hands: list[set[str]], other: Any) -> None:
     if other._lap_over():
         assert queue == other.pending + other.turn_doubles
         assert s.waiting == len(other.pending)
+        assert s.waiting in (0, s.showing)
     else:
         assert queue[: s.waiting] == other.pending
     assert {q for q in range(seats) if s.marked >> q & 1} == other.marked
@@ -203,10 +204,21 @@ def play_round(s: Any, rules: dict[str, Any], rng: random.Random, visit: Any = N
     assert [s.score[q] - before[q] for q in range(s.seats)] == other.result()["points"]
 
 
-def construct(s: Any, number: int, rng: random.Random) -> None:
-    """A small position: unequal hands, a short stock or none, the starting double in one of them."""
+def set_position(s: Any, number: int, hands: list[list[int]], stock: list[int]) -> None:
     table.clear_round(s, mexican.TOP)
     table.clear_hands(s)
+    s.round_number = number
+    for seat, hand in enumerate(hands):
+        for t in hand:
+            table.hold(s, seat, t)
+    for i, t in enumerate(stock):
+        s.stock[i] = t
+    s.stock_next = 0
+    s.stock_left = len(stock)
+
+
+def construct(s: Any, number: int, rng: random.Random) -> None:
+    """A small position: unequal hands, a short stock or none, the starting double in one of them."""
     s.round_number = number
     pip = mexican.start_pip(s)
     # Few numbers, so that much fits and doubles are common; or all of them.
@@ -223,14 +235,8 @@ def construct(s: Any, number: int, rng: random.Random) -> None:
     stock = tiles[sum(sizes) :][: rng.choice([0, 0, 1, 3, 10])]
     hands = [[tiles.pop(0) for _ in range(size)] for size in sizes]
     (rng.choice([*hands, stock])).insert(0, start)
-    for seat, hand in enumerate(hands):
-        for t in hand:
-            table.hold(s, seat, t)
     rng.shuffle(stock)
-    for i, t in enumerate(stock):
-        s.stock[i] = t
-    s.stock_next = 0
-    s.stock_left = len(stock)
+    set_position(s, number, hands, stock)
 
 
 @pytest.mark.parametrize("seats", SEATS)
@@ -258,6 +264,28 @@ def test_plain_positions(seats: int) -> None:
         play_round(s, rules, rng)
 
 
+def test_all_out_in_the_first_lap_is_no_block() -> None:
+    s = new_state(2, {})
+    set_position(s, 1, [[parse_tile("12-12"), parse_tile("12-5")], [parse_tile("12-3")]], [])
+    play_round(s, {}, random.Random(0))
+    assert (s.over, s.blocked) == (1, 0)
+
+
+def test_the_binding_double_blocks() -> None:
+    """Doubles of two numbers wait after the first lap: of the older no tile is left, of the newer there is one."""
+    hands = [["12-12", "12-5", "5-5", "3-1"], ["12-3", "3-3", "9-8"]]
+    blocked = set()
+    for order in CHOICES["double_order"]:
+        for seed in range(20):
+            rules = {"double_order": order}
+            s = new_state(2, rules)
+            set_position(s, 1, [list(map(parse_tile, hand)) for hand in hands], [])
+            play_round(s, rules, random.Random(seed))
+            if s.laid == 5:
+                blocked.add(order)
+    assert blocked == {"oldest"}
+
+
 def cases() -> list[Any]:
     records = (CASES / "mexican.jsonl").read_text().splitlines()
     expected = (CASES / "mexican.expected.jsonl").read_text().splitlines()
@@ -269,14 +297,8 @@ def cases() -> list[Any]:
 def test_case(record: dict[str, Any], expected: dict[str, Any]) -> None:
     s = new_state(record["seats"], reference.DEFAULTS["mexican"] | record["rules"])
     w = new_work()
-    table.clear_round(s, mexican.TOP)
-    for seat, hand in enumerate(record["hands"]):
-        for text in hand:
-            table.hold(s, seat, parse_tile(text))
-    for i, text in enumerate(record["stock"]):
-        s.stock[i] = parse_tile(text)
-    s.stock_left = len(record["stock"])
-    s.round_number = record["opening"]["round"]
+    hands = [list(map(parse_tile, hand)) for hand in record["hands"]]
+    set_position(s, record["opening"]["round"], hands, list(map(parse_tile, record["stock"])))
     mexican.open_round(s)
     for ply in expected["plies"]:
         actions = legal_actions(s, w)
@@ -304,8 +326,9 @@ def expected_features(s: Any, hand: set[common.Tile], action: int) -> dict[str, 
     unseen = set(map(common.tile, tiles_of(s.unseen))) - hand
     ends = {i: s.end[i] for i in range(mexican.LINES)} | {line: x}
     owner = line if line < s.seats and line != seat else None
+    pips = s.double_blank if a == x == 0 else a + x
     return {
-        "pips": s.double_blank if a == x == 0 else a + x,
+        "pips": pips,
         "double": int(a == x),
         "double_uncovered": int(a == x and not any(x in t for t in kept)),
         "covers": int(line in [s.queue[i] for i in range(s.showing)]),
@@ -322,6 +345,7 @@ def expected_features(s: Any, hand: set[common.Tile], action: int) -> dict[str, 
         "own_chain": chain_length(kept, ends[seat]),
         "answers_left": sum(ends[seat] in t or ends[mexican.PUBLIC] in t for t in kept),
         "stop": 0,
+        "pips_in_a_rush": pips if min(s.count[q] for q in range(s.seats) if q != seat) <= 2 else 0,
     }
 
 

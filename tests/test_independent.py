@@ -44,8 +44,10 @@ def seeded(seed: int) -> Iterator[None]:
     """`dominoes` draws from the global `random`: seed it, and give it back as it was."""
     before = random.getstate()
     random.seed(seed)
-    yield
-    random.setstate(before)
+    try:
+        yield
+    finally:
+        random.setstate(before)
 
 
 def row(blocked: bool, winner: int | None, starter: int, last: int, tiles: int, points: int) -> list[float]:

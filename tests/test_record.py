@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from domsim.record import Replayer, match_end, replay_lines, to_json
 from domsim.round import Round
-from tests import reference
+from tests import dealing, reference
 from tests.reference import common
 
 pytestmark = pytest.mark.filterwarnings("error")  # numpy warns of an overflow, and goes on
@@ -572,6 +572,8 @@ def test_matches_replay(options: int) -> None:
 
 def check_by_reference(records: list[dict[str, Any]], answers: list[dict[str, Any]]) -> None:
     match: Any = reference.new_match("cuban", records[0]["rules"], 4)
+    key = dealing.deal_key(1, 0, records[0]["meta"]["deal"])
+    assert records[0]["match"]["lead_draw"] == dealing.lead_draws(key, match.rules)
     match.lead(records[0]["match"]["lead_draw"])
     for number, (record, answer) in enumerate(zip(records, answers, strict=True), 1):
         found = record["match"]
@@ -579,11 +581,13 @@ def check_by_reference(records: list[dict[str, Any]], answers: list[dict[str, An
         assert ("lead_draw" in found) == (number == 1) == ("first" in record["opening"])
         opener = record["opening"]["opener"]
         assert opener in match.may_open()
-        for claim in found.get("claims", []):
-            assert len(claim["doubles"]) >= match.rules["claim_doubles"] > 0
-            assert claim["doubles"] == [common.text(t) for t in sorted(map(common.tile, claim["doubles"]))[::-1]]
-            assert all(tile[0] == tile[2] for tile in claim["doubles"])
-        assert match.must_redeal(record["hands"], opener) is None
+        claims = found.get("claims", [])
+        for redeals, claim in enumerate(claims):
+            hands = dealing.hands_of(key, number, redeals, match.rules)
+            assert match.must_redeal(hands, opener) == (claim["seat"], claim["doubles"])
+        hands = dealing.hands_of(key, number, len(claims), match.rules)
+        assert match.must_redeal(hands, opener) is None
+        assert list(map(sorted, record["hands"])) == list(map(sorted, hands))
         replay = reference.replay(record)
         assert answer["result"] == replay["result"] == record["result"]
         match.finish(replay["plies"][0]["seat"], replay["result"])

@@ -4,6 +4,7 @@ from domsim.core import table
 from domsim.core.compiled import State, Work, index, popcount, rule, same
 from domsim.core.game import (
     ALTERNATE,
+    FEW,
     PARTNER,
     PASS,
     PLAY,
@@ -23,6 +24,8 @@ from domsim.core.rng import DEAL_STREAM, child, shuffle
 from domsim.tiles import HIGH, LOW
 
 SEATS = 4
+#: the larger set's highest number
+LARGEST = 9
 LEFT, RIGHT = 0, 1
 # Values of the options, in the order the options list them.
 LEAD_TEAMS, LEAD_INDIVIDUAL = 0, 1
@@ -42,6 +45,7 @@ STATE = state_dtype(
     2,
     [
         ("passes_running", "i1"),  # passes in a row
+        ("doubles_laid", "i1", SEATS),  # doubles a seat has laid
         ("entitled", "i1"),  # team that names the opener; -1: `opener_by_draw` opens
         ("opener_by_draw", "i1"),
     ],
@@ -63,24 +67,41 @@ _VIEW: list[Field] = [
     ("layer", "i1", 2),
     ("count", "i1", SEATS),
     ("shown", "i2", SEATS),
+    ("doubles_laid", "i1", SEATS),
     ("score", "i4", SEATS),
 ]
 VIEW = record_dtype("cuban_view", [*_VIEW, *((option, "i4") for option in OPTIONS)], __file__)
 
-FEATURES = (
-    "pips",
-    "double",
-    "suit_new",
-    "suit_kept",
-    "answers_left",
-    "unseen_new",
-    "unseen_kept",
-    "next_lacks_new",
-    "next_lacks_kept",
-    "partner_lacks_new",
-    "same_ends",
-    "covers_own_side",
-)
+#: What the features of a play tell. "New" is the number that shows at the end it is laid on, "kept" that at the other
+#: end; tiles of the hand are those left in it after the play; "unseen" ones are neither laid nor in this hand; a seat
+#: lacks a number that it has shown, by passing, not to hold.
+FEATURE_NOTES: dict[str, str] = {
+    "pips": "pips of the tile, 0-18",
+    "double": "1: the tile is a double",
+    "suit_new": "tiles of the hand that show the new number, 0-9",
+    "suit_kept": "tiles of the hand that show the kept number, 0-9",
+    "answers_left": "tiles of the hand that would fit one of the two ends, 0-18",
+    "unseen_new": "unseen tiles that show the new number, 0-9",
+    "unseen_kept": "unseen tiles that show the kept number, 0-9",
+    "next_lacks_new": "1: the next rival lacks the new number",
+    "next_lacks_kept": "1: the next rival lacks the kept number",
+    "partner_lacks_new": "1: the partner lacks the new number",
+    "same_ends": "1: both ends show the same number afterwards",
+    "covers_own_side": "1: the own side laid the tile that is covered; 0 for an opening",
+    "partner_lacks_kept": "1: the partner lacks the kept number",
+    "last_lacks_new": "1: the other rival lacks the new number",
+    "last_lacks_kept": "1: the other rival lacks the kept number",
+    "next_must_pass": "1: the next rival lacks both numbers",
+    "partner_must_pass": "1: the partner lacks both numbers",
+    "last_must_pass": "1: the other rival lacks both numbers",
+    "covers_partner": "1: the partner laid the tile that is covered; 0 for an opening",
+    "new_is_dead": "1: no tile of the new number is unseen or left in the hand",
+    "all_dead": "1: both ends are dead in that sense: the round is blocked for sure",
+    "pips_in_a_rush": "pips of the tile while a rival holds two tiles or fewer, 0-18; else 0",
+    "pips_in_danger": "pips of the tile while the rivals need 40 points or fewer for the match, 0-18; else 0",
+    "double_late": "1: a double while some seat holds four tiles or fewer",
+}
+FEATURES = tuple(FEATURE_NOTES)
 
 
 @rule
@@ -194,6 +215,8 @@ def open_round(s: State) -> None:
         s.opener = table.holder_of_highest_double(s, top_of(s))
     s.seat = s.opener
     s.passes_running = 0
+    for q in range(SEATS):
+        s.doubles_laid[q] = 0
     for line in range(2):
         s.end[line] = -1
         s.layer[line] = -1
@@ -225,17 +248,18 @@ def legal(s: State, w: Work) -> int:
 
 @rule
 def _legal_openings(s: State, w: Work) -> int:
+    """Any tile, or the highest double where it must open (rule 7): row 9 - v has the tiles whose larger half is v."""
     highest_only = must_open_with_double(s)
     q = index(s.seat)
-    rows = 0
-    for v in range(top_of(s), -1, -1):
-        a = index(v)
-        bits = s.hand[q, a] & ((1 << v) if highest_only else (2 << v) - 1)
-        set_row(w, rows, action_code(PLAY, START, a, 0), bits)
-        rows += 1
-        if highest_only and bits != 0:
-            break
-    return end_rows(w, rows)
+    found = False
+    for row in range(LARGEST + 1):
+        a = index(LARGEST - row)
+        bits = s.hand[q, a] & ((2 << a) - 1)
+        if highest_only:
+            bits = 0 if found else bits & 1 << a
+            found = found or bits != 0
+        set_row(w, row, action_code(PLAY, START, a, 0), bits)
+    return end_rows(w, LARGEST + 1)
 
 
 @rule
@@ -255,6 +279,7 @@ def apply(s: State, action: int) -> None:
             s.layer[line] = s.seat
             s.layer_ply[line] = s.ply
         table.lay(s, matched, new)
+        s.doubles_laid[q] += same(matched, new)
         s.passes_running = 0
         if s.count[q] == 0:
             s.over = 1
@@ -333,6 +358,38 @@ def features(s: State, action: int, w: Work, need: int) -> None:
     w.feature[9] = partner_lacks >> x & 1
     w.feature[10] = same(x, kept)
     w.feature[11] = covers_own_side
+    if need >> FEW != 0:
+        _further_features(s, w, a, x, kept, line)
+
+
+@rule
+def _further_features(s: State, w: Work, a: int, x: int, kept: int, line: int) -> None:
+    """The features behind the first few, which most agents do without."""
+    q = index(s.seat)
+    first, partner, last = index(q + 1 & 3), index(q + 2 & 3), index(q + 3 & 3)
+    both = 1 << x | 1 << kept
+    partner_lacks, last_lacks = s.shown[partner], s.shown[last]
+    next_must_pass, partner_must_pass = s.shown[first] & both == both, partner_lacks & both == both
+    last_must_pass = last_lacks & both == both
+    covers_partner = line != START and s.layer[line] == partner
+    new_is_dead = w.feature[2] + w.feature[5] == 0
+    all_dead = new_is_dead and w.feature[3] + w.feature[6] == 0
+    fewest_rival = min(s.count[first], s.count[last])
+    rush = fewest_rival <= 2
+    danger = s.target - s.score[first] <= 40
+    late = min(fewest_rival, s.count[partner], s.count[q]) <= 4
+    w.feature[12] = partner_lacks >> kept & 1
+    w.feature[13] = last_lacks >> x & 1
+    w.feature[14] = last_lacks >> kept & 1
+    w.feature[15] = next_must_pass
+    w.feature[16] = partner_must_pass
+    w.feature[17] = last_must_pass
+    w.feature[18] = covers_partner
+    w.feature[19] = new_is_dead
+    w.feature[20] = all_dead
+    w.feature[21] = (a + x) * rush
+    w.feature[22] = (a + x) * danger
+    w.feature[23] = same(a, x) * late
 
 
 @rule
@@ -354,15 +411,16 @@ def observe(s: State, o: State) -> None:
     o.laid = s.laid
     o.redeals = s.redeals
     o.passes_running = s.passes_running
-    for v in range(10):
-        o.hand[v] = s.hand[q, index(v)]
-        o.unseen[v] = s.unseen[index(v)]
+    for v in range(s.unseen.size):
+        o.hand[v] = s.hand[q, v]
+        o.unseen[v] = s.unseen[v]
     for line in range(2):
         o.end[line] = s.end[line]
         o.layer[line] = s.layer[line]
     for r in range(SEATS):
         o.count[r] = s.count[r]
         o.shown[r] = s.shown[r]
+        o.doubles_laid[r] = s.doubles_laid[r]
         o.score[r] = s.score[r]
     o.set = s.set
     o.target = s.target
@@ -371,3 +429,58 @@ def observe(s: State, o: State) -> None:
     o.first_tile = s.first_tile
     o.block_winner = s.block_winner
     o.round_points = s.round_points
+
+
+@rule
+def restore(s: State, o: State) -> None:
+    """The position of a view: `observe` backwards."""
+    q = index(o.seat)
+    s.seat = o.seat
+    s.ply = o.ply
+    s.round_number = o.round_number
+    s.opener = o.opener
+    s.laid = o.laid
+    s.redeals = o.redeals
+    s.passes_running = o.passes_running
+    s.over = 0
+    s.blocked = 0
+    s.chosen = -1
+    s.last = -1
+    s.pips[q] = 0
+    for v in range(s.unseen.size):
+        s.hand[q, v] = o.hand[v]
+        s.unseen[v] = o.unseen[v]
+        s.pips[q] += table.pips_of_row(o.hand[v], v)
+    for line in range(2):
+        s.end[line] = o.end[line]
+        s.layer[line] = o.layer[line]
+    for r in range(SEATS):
+        s.count[r] = o.count[r]
+        s.shown[r] = o.shown[r]
+        s.doubles_laid[r] = o.doubles_laid[r]
+        s.score[r] = o.score[r]
+        s.points[r] = 0
+        s.won[r] = 0
+
+
+@rule
+def know(s: State, h: State) -> None:
+    """Numbers shown not to be held; and a hand that was not claimed on had few doubles (rule 4)."""
+    for r in range(SEATS):
+        h.lacks[r] = s.shown[r]
+        h.lacks_double[r] = 0
+        h.double_room[r] = s.claim_doubles - 1 - s.doubles_laid[r] if s.claim_doubles != 0 else 10
+
+
+@rule
+def worth(s: State, seat: int) -> int:
+    """Points won less points lost, none beyond the target, and half a match for its end."""
+    own, rival = index(seat), index(seat + 1 & 3)
+    end = (s.won[own] - s.won[rival]) * s.target // 2
+    return int(useful_points(s, own) - useful_points(s, rival) + end)
+
+
+@rule
+def useful_points(s: State, seat: int) -> int:
+    """The points of the round that the team still needed."""
+    return int(min(s.points[seat], s.target - (s.score[seat] - s.points[seat])))

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from domsim.core import table
 from domsim.core.compiled import State, Work, index, kernel, lowest, popcount, rule, select
 from domsim.core.game import (
+    FEW,
     MAX_ACTIONS,
     MAX_ROWS,
     MAX_SEATS,
@@ -257,8 +258,11 @@ def best_by_weights(s: State, w: Work, rows: int, agent: Any) -> int:
             action = w.code[index(first + (place >> 4))] | place & 15
             features(s, action, w, need)
             value = np.int64(0)
-            for f in range(w.feature.size):
+            for f in range(min(FEW, w.feature.size)):
                 value += agent.weight[part, f] * w.feature[f]
+            if need >> FEW != 0:
+                for f in range(FEW, w.feature.size):
+                    value += agent.weight[part, f] * w.feature[f]
             if value > best:
                 ties = 0
             best = max(best, value)
@@ -369,7 +373,7 @@ def ask(s: State, slot: int, w: Work, d: Any, view: Any, move: Any, feature: Any
             if c.need != 0:
                 features(s, action, w, c.need)
                 for f in range(w.feature.size):
-                    feature[n, f] = w.feature[f]
+                    feature[n, f] = w.feature[f] if c.need >> f & 1 != 0 else 0
             n += 1
     c.moves = n
     c.decisions += 1
@@ -406,7 +410,8 @@ def advance(
 
     Args:
         states: `(B,)` the game's `STATE`: slot. work: `(1,) work_dtype`. jobs: `(J,) JOB`. rounds: a buffer of
-            `round_dtype`. matches: `(J,) match_dtype`. log, passes: buffers of `LOG` and `PASS_ROW`. control: `(1,) CONTROL`.
+            `round_dtype`. matches: `(J,) match_dtype`. log, passes: buffers of `LOG` and `PASS_ROW`.
+            control: `(1,) CONTROL`.
         agents: `(A,) agent_dtype`.
         decision: `(B,) DECISION`, written, as are view `(B,) VIEW`, move `(M,) int32` and feature `(M, F) int16`.
         chosen: `(B,) int64`, for every waiting decision the place of the action chosen.

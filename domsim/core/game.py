@@ -16,6 +16,9 @@ A game's module (`core/cuban.py` is one) holds:
 | `features(s, action, w, need)` | the features of one legal play |
 | `stage(s)` | 0 early, 1 middle, 2 late in the round |
 | `observe(s, o)` | what the seat to move may see |
+| `restore(s, o)` | a position made of that: the mover's hand and the public facts, other hands empty |
+| `know(s, h)` | what every seat is known to lack, for giving out the hidden tiles |
+| `worth(s, seat)` | what a round that is over is worth to a seat, for choosing by playouts |
 
 An action is a number, `kind << 16 | line << 8 | matched << 4 | new`: a play lays the tile `matched-new` on a line whose
 end shows `matched` and then shows `new`. A legal list is a few rows, each an action with `new` 0 and a set of bits: one
@@ -40,6 +43,8 @@ START = 15
 MAX_ROWS = 16
 #: Actions a legal list can have (91 tiles on 12 lines are never all legal; `Work.move` holds this many).
 MAX_ACTIONS = 512
+#: Features that are always computed; those behind them only when one of them has a weight.
+FEW = 12
 #: Seats of the largest game.
 MAX_SEATS = 10
 #: How the entitled seat names an opener: itself, its partner, or in turn (`cuban` rule 2).
@@ -231,6 +236,22 @@ def observe(s: State, o: Any) -> None:
     core_of(s.dtype).observe(s, o)
 
 
+def restore(s: State, o: Any) -> None:
+    """Make a position of a view."""
+    core_of(s.dtype).restore(s, o)
+
+
+def know(s: State, h: Any) -> None:
+    """Write what every seat is known to lack."""
+    core_of(s.dtype).know(s, h)
+
+
+def worth(s: State, seat: int) -> int:
+    """What a round that is over is worth to a seat."""
+    value: int = core_of(s.dtype).worth(s, seat)
+    return value
+
+
 def _choose_by_type(stub: Any) -> None:
     @overloads(stub)
     def choose(s: Any, *rest: Any) -> Any:
@@ -238,5 +259,18 @@ def _choose_by_type(stub: Any) -> None:
         return getattr(function, "py_func", function)
 
 
-for _stub in (start_match, start_round, open_round, legal, apply, finish_round, features, stage, observe):
+for _stub in (
+    start_match,
+    start_round,
+    open_round,
+    legal,
+    apply,
+    finish_round,
+    features,
+    stage,
+    observe,
+    restore,
+    know,
+    worth,
+):
     _choose_by_type(_stub)

@@ -94,6 +94,8 @@ FEATURE_NOTES: dict[str, str] = {
     "frees_owner": "1: the owner has shown to lack the number covered, but not the new one; 0 as before",
     "owner_tiles": "tiles in the owner's hand, 1-27; 0 on the own branch and for an opening",
     "same_ends": "other branches that show the new number, 0-3; 0 for an opening",
+    "pips_in_a_rush": "pips of the tile while another seat holds two tiles or fewer, 0-18; else 0",
+    "double_late": "1: a double while some seat holds three tiles or fewer",
 }
 FEATURES = tuple(FEATURE_NOTES)
 
@@ -388,6 +390,19 @@ def features(s: State, action: int, w: Work, need: int) -> None:
     w.feature[15] = elsewhere & owner_shown >> a & ~(owner_shown >> x)
     w.feature[16] = elsewhere * s.count[owner]
     w.feature[17] = popcount(s.at[x] & ~(1 << owner))
+    fewest = fewest_tiles(s)
+    w.feature[18] = (a + x) * (fewest <= 2)
+    w.feature[19] = same(a, x) * (fewest <= 3)
+
+
+@rule
+def fewest_tiles(s: State) -> int:
+    """Tiles in the smallest hand of another seat."""
+    fewest = TILES
+    for r in range(s.seats):
+        if r != s.seat:
+            fewest = min(fewest, s.count[index(r)])
+    return fewest
 
 
 @rule
@@ -447,3 +462,64 @@ def observe(s: State, o: State) -> None:
     o.target = s.target
     o.open_order = s.open_order
     o.block_scoring = s.block_scoring
+
+
+@rule
+def restore(s: State, o: State) -> None:
+    """The position of a view: `observe` backwards."""
+    q = index(o.seat)
+    s.seat = o.seat
+    s.ply = o.ply
+    s.round_number = o.round_number
+    s.lead = o.lead
+    s.opener = o.opener
+    s.laid = o.laid
+    s.redeals = o.redeals
+    s.over = 0
+    s.blocked = 0
+    s.chosen = -1
+    s.last = -1
+    s.pips[q] = 0
+    for v in range(s.unseen.size):
+        s.hand[q, v] = o.hand[v]
+        s.unseen[v] = o.unseen[v]
+        s.at[v] = 0
+        s.pips[q] += table.pips_of_row(o.hand[v], v)
+    s.open = 0
+    s.placed = 0
+    for r in range(SEATS):
+        s.end[r] = o.end[r]
+        s.at[index(o.end[r])] |= 1 << r
+        s.open |= o.open[r] << r
+        s.placed |= (o.place[r] != 0) << r
+        s.started[r] = o.started[r]
+        s.count[r] = o.count[r]
+        s.shown[r] = o.shown[r]
+        s.no_double[r] = o.no_double[r]
+        s.score[r] = o.score[r]
+        s.points[r] = 0
+        s.won[r] = 0
+        s.before[r] = 0
+        for b in range(SEATS):
+            s.before[r] |= (o.place[b] != 0 and o.place[b] < o.place[r]) << b
+
+
+@rule
+def know(s: State, h: State) -> None:
+    """Numbers and doubles shown not to be held."""
+    for i in range(s.seats):
+        r = index(i)
+        h.lacks[r] = s.shown[r]
+        h.lacks_double[r] = s.no_double[r]
+        h.double_room[r] = TOP + 1
+
+
+@rule
+def worth(s: State, seat: int) -> int:
+    """Points won less points others won, none beyond the target, and half a match for its end."""
+    value = 0
+    for i in range(s.seats):
+        r = index(i)
+        points = min(s.points[r], s.target - (s.score[r] - s.points[r])) + s.won[r] * s.target // 2
+        value += points if i == seat else -points
+    return int(value)

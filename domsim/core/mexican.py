@@ -109,6 +109,7 @@ FEATURE_NOTES: dict[str, str] = {
     "own_chain": "kept tiles that make a chain on the own train after the play, as a simple search finds it, 0 to 25",
     "answers_left": "kept tiles that fit the own or the public train after the play, 0 to 24",
     "stop": "1 for a stop (first lap only)",
+    "pips_in_a_rush": "the same as `pips` while another seat holds two tiles or fewer; else 0",
 }
 FEATURES = tuple(FEATURE_NOTES)
 _OWN_CHAIN, _STOP = FEATURES.index("own_chain"), FEATURES.index("stop")
@@ -472,6 +473,17 @@ def features(s: State, action: int, w: Work, need: int) -> None:
     w.feature[14] = own_chain
     w.feature[15] = n_own if own_end == public_end else n_own + n_public - (own_fits >> public_end & 1)
     w.feature[16] = 0
+    w.feature[17] = w.feature[0] * (fewest_tiles(s) <= 2)
+
+
+@rule
+def fewest_tiles(s: State) -> int:
+    """Tiles in the smallest hand of another seat."""
+    fewest = TILES
+    for r in range(s.seats):
+        if r != s.seat:
+            fewest = min(fewest, s.count[index(r)])
+    return fewest
 
 
 @rule
@@ -544,3 +556,64 @@ def observe(s: State, o: State) -> None:
     o.double_order = s.double_order
     o.mark_removal = s.mark_removal
     o.double_blank = s.double_blank
+
+
+@rule
+def restore(s: State, o: State) -> None:
+    """The position of a view: `observe` backwards."""
+    q = index(o.seat)
+    s.seat = o.seat
+    s.ply = o.ply
+    s.round_number = o.round_number
+    s.opener = o.opener
+    s.laid = o.laid
+    s.lap_left = 0 if o.lap_over != 0 else o.seats - (o.seat - o.opener + o.seats) % o.seats
+    s.over = 0
+    s.blocked = 0
+    s.chosen = -1
+    s.last = -1
+    s.pips[q] = 0
+    for v in range(s.unseen.size):
+        s.hand[q, v] = o.hand[v]
+        s.unseen[v] = o.unseen[v]
+        s.pips[q] += table.pips_of_row(o.hand[v], v)
+    for i in range(LINES):
+        s.end[i] = o.end[i]
+        s.layer[i] = o.layer[i]
+        s.length[i] = o.length[i]
+        s.queue[i] = o.queue[i]
+    s.waiting = o.waiting
+    s.showing = o.showing
+    s.turn_tiles = o.turn_tiles
+    s.drawn = o.drawn
+    s.stock_next = 0
+    s.stock_left = o.stock_left
+    s.marked = 0
+    for r in range(SEATS):
+        s.marked |= o.marked[r] << r
+        s.count[r] = o.count[r]
+        s.shown[r] = o.shown[r]
+        s.score[r] = o.score[r]
+        s.points[r] = 0
+        s.won[r] = 0
+
+
+@rule
+def know(s: State, h: State) -> None:
+    """Numbers shown not to be held."""
+    for i in range(s.seats):
+        r = index(i)
+        h.lacks[r] = s.shown[r]
+        h.lacks_double[r] = 0
+        h.double_room[r] = TILES
+
+
+@rule
+def worth(s: State, seat: int) -> int:
+    """The mean penalty of the others less the own one, in hundredths, and 30 points for winning the match."""
+    total = 0
+    for i in range(s.seats):
+        total += s.points[index(i)]
+    own = index(seat)
+    others = s.seats - 1
+    return int(100 * (total - s.points[own]) // others - 100 * s.points[own] + 3000 * s.won[own])

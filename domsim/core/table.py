@@ -98,6 +98,12 @@ def lay(s: State, a: int, b: int) -> None:
 
 
 @rule
+def pips_of_row(row: int, number: int) -> int:
+    """The part of a row of a hand in its pips: added over all rows it gives the pips of the hand."""
+    return int(popcount(row) * number + (row >> number & 1) * number)
+
+
+@rule
 def count_held(s: State, top: int) -> None:
     """Count the tiles of every number in all hands (`s.held`), for games that test for a block."""
     for v in range(top + 1):
