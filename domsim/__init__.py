@@ -1,7 +1,7 @@
 """Seeded matches of domino games between pluggable agents, with honest statistics.
 
-What is listed in `__all__` is what domsim offers; everything else may change. Names are loaded when they are first used,
-so that the import costs nothing.
+What is listed in `__all__` is what domsim offers; everything else may change. Names are loaded when they are first
+used, so that the import costs nothing.
 """
 
 from importlib import import_module

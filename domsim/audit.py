@@ -388,7 +388,8 @@ class _Verdict:
         for process, where in ((self.home, ""), (self.away, " in a fresh process")):
             task = process.stopped_in(self.name)
             if task is not None:
-                return False, f"stopped after {limit}{where} in {task!r}, at {process.stopped_at(file)}"
+                hint = "if it is only slow, allow more seconds or fewer rounds"
+                return False, f"stopped after {limit}{where} in {task!r}, at {process.stopped_at(file)}; {hint}"
         if self.home.stopped or self.away.stopped:
             done = self.home.state(self.name, HOME[-1]) == "done" and self.away.state(self.name, AWAY[-1]) == "done"
             return (True, f"within {limit}") if done else (None, "not run: stopped before")

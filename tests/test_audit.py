@@ -43,6 +43,7 @@ class Inline:
 @pytest.fixture
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", Inline)
+    monkeypatch.setattr(audit_worker.Worker, "start_clock", lambda _: None)  # it would end this process
 
 
 def audited(spec: str, rounds: int = 24, time_limit: float = 60, game: str = "cuban") -> dict[str, Check]:

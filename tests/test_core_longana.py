@@ -184,6 +184,7 @@ def expected_features(watcher: Watcher, action: str) -> dict[str, int]:
     lacks = [new in shown for shown in watcher.shown]
     is_open = owner in a_round.open
     owner_lacked = matched in watcher.shown[owner]
+    fewest = min(len(a_round.hands[r]) for r in range(a_round.seats) if r != q)
     return {
         "pips": sum(tile),
         "double": common.is_double(tile),
@@ -203,6 +204,8 @@ def expected_features(watcher: Watcher, action: str) -> dict[str, int]:
         "frees_owner": not own and owner_lacked and not lacks[owner],
         "owner_tiles": 0 if own else len(a_round.hands[owner]),
         "same_ends": 0 if opening else sum(after[b] == new for b in range(a_round.seats) if b != owner),
+        "pips_in_a_rush": sum(tile) * (fewest <= 2),
+        "double_late": common.is_double(tile) and fewest <= 3,
     }
 
 

@@ -95,7 +95,7 @@ FEATURE_NOTES: dict[str, str] = {
     "owner_tiles": "tiles in the owner's hand, 1-27; 0 on the own branch and for an opening",
     "same_ends": "other branches that show the new number, 0-3; 0 for an opening",
     "pips_in_a_rush": "pips of the tile while another seat holds two tiles or fewer, 0-18; else 0",
-    "double_late": "1: a double while some seat holds three tiles or fewer",
+    "double_late": "1: a double while another seat holds three tiles or fewer",
 }
 FEATURES = tuple(FEATURE_NOTES)
 

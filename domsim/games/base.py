@@ -68,7 +68,7 @@ class Game(ABC):
         """Take over the `stock` of a record; most games never draw from it."""
 
     def dealt_hand(self, s: State, seat: int) -> list[int]:
-        """The tiles dealt to a seat in the round just dealt, ascending; a game may draw more before the first action."""
+        """The tiles dealt to a seat in this round, ascending; a game may draw more before the first action."""
         return self.hand(s, seat)
 
     def stock(self, s: State, tiles: list[int]) -> list[int]:
