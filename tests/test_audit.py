@@ -14,6 +14,7 @@ from domsim import audit_worker
 from domsim.agent import agent_names, load_agent
 from domsim.audit import Check, audit, audit_agent
 from domsim.batch import Batch
+from domsim.core.driver import PYTHON
 from domsim.core.plain import Plain
 from domsim.errors import AgentError, AgentFailedError, DomsimError
 from domsim.games import GAMES
@@ -67,8 +68,9 @@ def played_by(name: str) -> list[str]:
 
 @pytest.mark.parametrize("agent", [*agent_names(), "example_bot.py"])
 def test_good_agents_pass(agent: str, inline: None) -> None:
-    spec = agent if agent in agent_names() else str(TESTS / agent)
-    checks = audit_agent(spec, rounds=24)
+    spec = {"example_bot.py": str(TESTS / agent), "search": "search?ways=2"}.get(agent, agent)
+    compiled = load_agent(spec, GAMES[played_by(spec)[0]]).kind != PYTHON
+    checks = audit_agent(spec, rounds=24 if compiled else 6)
     assert [check for check in checks if check.passed is not True] == []
     assert [(check.game, check.name) for check in checks] == [
         (game, name) for game in played_by(spec) for name in NAMES
@@ -77,7 +79,7 @@ def test_good_agents_pass(agent: str, inline: None) -> None:
 
 @pytest.mark.parametrize("agent", ["careful", "example_bot.py"])
 def test_a_good_agent_passes_in_processes_of_its_own(agent: str) -> None:
-    spec = agent if agent in agent_names() else str(TESTS / agent)
+    spec = str(TESTS / agent) if agent.endswith(".py") else agent
     assert failed(audited(spec, game="longana")) == []
 
 
