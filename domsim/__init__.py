@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from domsim.batch import Batch
     from domsim.errors import DomsimError
     from domsim.games import find_game
+    from domsim.hints import hint
     from domsim.moves import Moves
     from domsim.results import read_table
     from domsim.round import Round
@@ -29,6 +30,7 @@ _HOME = {
     "Spec": "tournament",
     "find_game": "games",
     "find_rules": "rules",
+    "hint": "hints",
     "load_agent": "agent",
     "load_result": "run",
     "read_table": "results",
@@ -45,6 +47,7 @@ __all__ = [
     "Spec",
     "find_game",
     "find_rules",
+    "hint",
     "load_agent",
     "load_result",
     "read_table",

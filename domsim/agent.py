@@ -11,15 +11,21 @@ with another number it draws other random words (two alike would otherwise play 
 Loading a Python agent runs its code: load only files you trust.
 """
 
+import atexit
+import functools
 import hashlib
 import importlib.util
+import shutil
 import sys
+import tempfile
 import tomllib
 import traceback
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -39,6 +45,13 @@ OPENERS = {"self": SELF, "partner": PARTNER, "alternate": ALTERNATE}
 FIXED_POINT = 1024
 _LARGEST_WEIGHT = 2**20
 _TOML_FIELDS = ("about", "kind", "opener", "weights")
+
+
+class Source(msgspec.Struct, frozen=True):
+    """An agent's file as it travels to workers, which may be on a machine that does not have it."""
+
+    path: str
+    content: bytes
 
 
 @dataclass(frozen=True)
@@ -137,23 +150,64 @@ class Agent:
         return AgentFailedError(self.spec, self.path, line, problem, decision)
 
 
-def load_agent(spec: str, game: Game) -> Agent:
+def load_agent(spec: str, game: Game, sources: Mapping[str, Source] | None = None) -> Agent:
     """The agent a text names, for a game.
+
+    Args:
+        sources: agents' files by the texts that name the agents, from `agent_sources`; else they are looked up.
 
     Raises:
         AgentError: it is not found, its file is broken, or it does not play this game; the text says where.
     """
     name, parameters = _split(spec)
     stream = _stream(spec, parameters.pop("stream", "0"))
-    base, colon, class_name = name.partition(":") if ".py:" in name else (name, "", "")
-    path = find_agent(base)
-    source = path.read_bytes()
-    common = {"spec": spec, "game": game, "stream": stream, "path": str(path), "file_hash": _hash(source)}
+    source = agent_sources([spec])[spec] if sources is None else sources[spec]
+    path = Path(source.path)
+    common = {"spec": spec, "game": game, "stream": stream, "file_hash": _hash(source.content)}
     if path.suffix == ".toml":
         if parameters:
             raise AgentError(f"agent {spec}: a weights file has no parameter {quoted(next(iter(parameters)))}")
-        return _from_toml(path, source, game, common)
-    return _from_python(path, class_name if colon else "", parameters, game, common)
+        return _from_toml(path, source.content, game, common | {"path": str(path)})
+    path = _on_disk(source)
+    return _from_python(path, _file_and_class(name)[1], parameters, game, common | {"path": str(path)})
+
+
+def agent_sources(specs: Iterable[str]) -> dict[str, Source]:
+    """The files of agents as they are now, by the texts that name the agents.
+
+    Raises:
+        AgentError: one is not found, or cannot be read.
+    """
+    return {spec: _read(find_agent(_file_and_class(_split(spec)[0])[0])) for spec in specs}
+
+
+def _read(path: Path) -> Source:
+    try:
+        return Source(str(path), path.read_bytes())
+    except OSError as error:
+        raise AgentError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _on_disk(source: Source) -> Path:
+    """The file itself while it is as it was, so that it finds what lies beside it; else a copy."""
+    path = Path(source.path)
+    try:
+        if path.read_bytes() == source.content:
+            return path
+    except OSError:
+        pass
+    copy = _copies() / _hash(source.content) / path.name
+    copy.parent.mkdir(exist_ok=True)
+    copy.write_bytes(source.content)
+    return copy
+
+
+@functools.cache
+def _copies() -> Path:
+    """A folder for agents' files that are not on this machine; it goes when the process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="domsim-agents-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def find_agent(name: str) -> Path:
@@ -176,8 +230,8 @@ def absolute_spec(spec: str) -> str:
         AgentError: there is no such file.
     """
     name, question, query = spec.partition("?")
-    base, colon, class_name = name.partition(":") if ".py:" in name else (name, "", "")
-    return f"{find_agent(base)}{colon}{class_name}{question}{query}"
+    file, class_name = _file_and_class(name)
+    return f"{find_agent(file)}{':' if class_name else ''}{class_name}{question}{query}"
 
 
 def agent_names() -> list[str]:
@@ -198,6 +252,11 @@ def _split(spec: str) -> tuple[str, dict[str, str]]:
             raise AgentError(f"agent {quoted(spec)}: write NAME?parameter=value&parameter=value")
         parameters[key] = value
     return name, parameters
+
+
+def _file_and_class(name: str) -> tuple[str, str]:
+    file, _, class_name = name.partition(":") if ".py:" in name else (name, "", "")
+    return file, class_name
 
 
 def _stream(spec: str, text: str) -> int:

@@ -17,6 +17,7 @@ and search path are the same) and a fresh one (`away`).
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from domsim.agent import absolute_spec
-from domsim.audit_worker import LINEUPS, ROUNDS, RUNS, WORLDS, Task, warm
+from domsim.audit_worker import LINEUPS, ROUNDS, RUNS, WORLDS, Task, place_of, warm
 from domsim.errors import AgentError, DomsimError
 from domsim.folders import find_file
 from domsim.games import GAMES, Game, find_game
@@ -76,17 +77,19 @@ def audit_agent(spec: str, game: str | None = None, rounds: int = 200, time_limi
     whole = absolute_spec(spec)
     for one in games:
         _compile(one)
-    command = f"domsim audit {spec} --rounds {rounds}" + (f" --game {game}" if game else "")
+    command = shlex.join(["domsim", "audit", spec, "--rounds", str(rounds), *(["--game", game] if game else [])])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         task = _task(whole, games, rounds, time_limit, folder, command)
         home = _Process("home", msgspec.structs.replace(task, spec=spec, path=sys.path), HOME, Path.cwd())
         away = _Process("away", task, AWAY, folder / "away")
         try:
-            worlds = {one.name: _write_worlds(one, rounds, folder) for one in games}
-        finally:
+            worlds = {one.name: _write_worlds(one, rounds, folder, (home, away)) for one in games}
             home.end(time_limit)
             away.end(time_limit)
+        finally:
+            home.kill()
+            away.kill()
         checks = [check for one in games for check in _Verdict(one, home, away, worlds[one.name], task).checks()]
     if not checks:
         raise AgentError(f"agent {spec}: it plays none of the games: {home.problem(games[0].name)}")
@@ -129,7 +132,7 @@ def _task(spec: str, games: list[Game], rounds: int, time_limit: float, folder: 
     suite = find_file("seeds", "smoke", ".toml")
     assert suite is not None
     tables = {game.name: _tables(game) for game in games}
-    deals = {game: -(-rounds // (LINEUPS * ROUNDS * len(seats))) for game, seats in tables.items()}
+    deals = {game: -(-rounds // (len(LINEUPS) * ROUNDS * len(seats))) for game, seats in tables.items()}
     (folder / "worlds").mkdir()
     return Task(
         spec=spec, games=list(tables), tables=tables, deals=deals, suite=str(suite), folder=str(folder),
@@ -142,12 +145,14 @@ def _worlds_of(game: Game, seats: int, number: int, suite: str) -> Worlds:
     return make_worlds(game, seats, number, deal_keys(find_suite(suite), 0, range(number)))
 
 
-def _write_worlds(game: Game, rounds: int, folder: Path) -> dict[int, Worlds]:
-    """The worlds of every table, for the processes that wait for them."""
+def _write_worlds(game: Game, rounds: int, folder: Path, readers: Sequence["_Process"]) -> dict[int, Worlds]:
+    """The worlds of every table, for the processes that wait for them, as long as one does."""
     tables = _tables(game)
     number = max(4, rounds // (2 * len(tables)))
-    made = {}
+    made: dict[int, Worlds] = {}
     for seats in tables:
+        if all(reader.ended for reader in readers):
+            break
         made[seats] = _worlds_of(game, seats, number, "smoke")
         for name, states in zip(WORLDS, (made[seats].true, made[seats].other), strict=True):
             path = folder / "worlds" / f"{game.name} {seats} {name}"
@@ -174,16 +179,28 @@ class _Process:
         self.stopped = False
         self._states: dict[tuple[str, str], dict[str, Any]] = {}
 
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return self._process.poll() is not None
+
+    def kill(self) -> None:
+        """End it, if it has not ended."""
+        self._process.kill()
+        self._process.wait()
+
     def end(self, time_limit: float) -> None:
         """Wait for its end, or end it, and read what it has written."""
         try:
             code = self._process.wait(time_limit + _GRACE)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
+            self.kill()
+            code = self._process.returncode
             self.stopped = True
         self.stopped = self.stopped or bool(self._dump())
-        for line in (self.folder / "status.jsonl").read_text("utf-8").splitlines():
+        for line in (self.folder / "status.jsonl").read_text("utf-8").splitlines(keepends=True):
+            if not line.endswith("\n"):  # it was stopped while it wrote
+                continue
             state = json.loads(line)
             if state["state"] == "begun" and not self.stopped:
                 state |= {"state": "failed", "problem": f"the process ended, exit code {code}: {self._last_output()}"}
@@ -288,7 +305,7 @@ class _Verdict:
             if first[1] is not None and logs is not None:
                 found = self._difference(first[1], logs)
                 if found:
-                    return False, f"{first[0]} and {how}, {found}{self._drawn()}"
+                    return False, f"{first[0]} and {how}: {found}{self._drawn()}"
         if any(logs is None for logs in runs.values()):
             return None, "not run to the end"
         assert first[1] is not None
@@ -306,8 +323,9 @@ class _Verdict:
                 place = int(different[0]) if different.size else shorter - 1
                 match, ply = int(a["match"][place]), int(a["ply"][place])
                 texts = [self.game.action_text(int(log["action"][place])) for log in (a, b)]
+                deal, seating = place_of(match, seats)
                 return (
-                    f"with {seats} seats, deal {match // LINEUPS}, round {a['round_number'][place]}, ply {ply}, "
+                    f"deal {deal}, seating {seating}, round {a['round_number'][place]}, ply {ply}, "
                     f"seat {a['seat'][place]}: {texts[0]} against {texts[1]}"
                 )
         return ""

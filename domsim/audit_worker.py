@@ -7,6 +7,7 @@ actions and its scores are in a file of its own.
 
 import faulthandler
 import json
+import os
 import random
 import sys
 import time
@@ -38,8 +39,8 @@ RUNS = {
 WORLDS = ("true", "other")
 #: rounds of a match: in the first one all scores are 0
 ROUNDS = 2
-#: matches on every deal: the agent in all seats, in the even ones, in the odd ones
-LINEUPS = 3
+#: matches on every deal: where the agent sits; `random` has the other seats
+LINEUPS = ("all seats", "seats 0, 2 …", "seats 1, 3 …")
 _WRITES = ("read-only", "does not support item assignment", "does not support item deletion")
 
 
@@ -103,6 +104,7 @@ class Worker:
         self._status = open(self.folder / "status.jsonl", "a", encoding="utf-8")  # noqa: SIM115 - until the end
         self._dump = open(self.folder / "stopped.txt", "w", encoding="utf-8")  # noqa: SIM115
         self._left = task.seconds
+        self._parent = os.getppid()
         self._since = time.monotonic()
         self.other = str(shipped("agents") / "random.toml")
 
@@ -181,8 +183,8 @@ class Worker:
         match = error.facts.get("match")
         if match is not None:
             match = jobs - 1 - match if backwards else match
-            seating = f"{match % LINEUPS + 1} of {LINEUPS} with {seats} seats"
-            error = error.at(match=None, deal=match // LINEUPS, seating=seating)
+            deal, seating = place_of(match, seats)
+            error = error.at(match=None, deal=deal, seating=seating)
         return error.at(suite="smoke", seed=0, command=self.task.command)
 
     def _keys(self, game: Game) -> Array:
@@ -217,6 +219,8 @@ class Worker:
         path = self.folder.parent / "worlds" / f"{game.name} {seats} {world}"
         self.stop_clock()
         while not path.exists():
+            if os.getppid() != self._parent:
+                sys.exit("the audit is gone")
             time.sleep(0.01)
         self.start_clock()
         states = np.frombuffer(path.read_bytes(), game.core.STATE).copy()
@@ -228,16 +232,21 @@ class Worker:
 
 def make_jobs(agent: Agent, other: Agent, seats: int, keys: Array) -> Array:
     """The matches of a run, `(N,) JOB`: every deal in all lineups, so that its matches are in flight together."""
-    number = np.arange(len(keys) * LINEUPS)[:, None]
-    lineup, seat = number % LINEUPS, np.arange(seats)
+    number = np.arange(len(keys) * len(LINEUPS))[:, None]
+    lineup, seat = number % len(LINEUPS), np.arange(seats)
     jobs = np.zeros(len(number), JOB)
-    jobs["key"] = np.repeat(keys, LINEUPS)
+    jobs["key"] = np.repeat(keys, len(LINEUPS))
     jobs["rounds"] = ROUNDS
     sits = np.where((lineup == 0) | (seat % 2 == lineup - 1), 0, 1)
     jobs["agent"][:, :seats] = sits
     jobs["naming"][:, :seats] = np.array([agent.opener, other.opener])[sits]
     jobs["stream"][:, :seats] = np.array([agent.stream, other.stream])[sits]
     return jobs
+
+
+def place_of(match: int, seats: int) -> tuple[int, str]:
+    """The deal of a match of a run, and where the agent sits."""
+    return match // len(LINEUPS), f"{LINEUPS[match % len(LINEUPS)]} of {seats}"
 
 
 def warm(game: Game) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from domsim.errors import DomsimError
+from domsim.errors import DomsimError, Unfinished
 
 app = typer.Typer(
     help="Seeded matches of domino games between bots, with honest statistics.",
@@ -21,6 +21,7 @@ Agents = Annotated[str, typer.Option(help="Agents, separated by commas.")]
 Options = Annotated[list[str], typer.Option("-o", "--option", metavar="NAME=VALUE", help="A rule option.")]
 Seed = Annotated[int, typer.Option(help="Seed of the deals.")]
 Suite = Annotated[str, typer.Option(help="Suite of deals.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the unfinished run in --out.")]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Workers.")]
 
 
@@ -39,10 +40,12 @@ def tournament(
     records: Annotated[bool, typer.Option("--records", help="Write records of all rounds too.")] = False,
     jobs: Jobs = 1,
     cluster: Annotated[str | None, typer.Option(help="A dask cluster: tcp://HOST:PORT, or local:WORKERS.")] = None,
-    time: Annotated[str | None, typer.Option(help="Stop after about so long, to be resumed: 90s, 10m, 2h.")] = None,
+    time: Annotated[
+        str | None, typer.Option(help="Stop after about so long, exit 0, to go on with --resume: 90s, 10m, 2h.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the tables.")] = None,
     chunk: Annotated[int, typer.Option(min=1, help="Deals that are handed out, and kept, at once.")] = 500,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the unfinished run in --out.")] = False,
+    resume: Resume = False,
     option: Options = [],  # noqa: B006
 ) -> None:
     """Let agents play each other and say which is better."""
@@ -54,7 +57,7 @@ def tournament(
     rules = found.rules.of(parse_options(found.rules, option)).changed()
     names = tuple(name.strip() for name in agents.split(","))
     spec = Spec(game, names, deals, suite, seed, first_deal, seats, lineup, rounds, rules, passes)
-    folder = out or _new_folder(game)
+    folder = _folder(game, out, resume)
     play_spec(spec, folder, jobs, chunk=chunk, resume=resume, cluster=cluster, seconds=_seconds(time), records=records)
 
 
@@ -68,11 +71,15 @@ def play_spec(spec: Any, out: Path, jobs: int, *, records: bool = False, **how: 
     from domsim.tournament import make_plan
 
     plan = make_plan(spec)
-    result = run_in_folder(plan, out, jobs=jobs, progress=sys.stderr.isatty(), command=_command(), **how)
-    if records:
-        deals = range(spec.first_deal, spec.first_deal + spec.deals)
-        _write_lines(out / "records.jsonl", (to_json(one) + "\n" for one in record_deals(plan, deals)))
-    write_report(result, out)
+    try:
+        result = run_in_folder(plan, out, jobs=jobs, progress=sys.stderr.isatty(), command=_command(), **how)
+        if records:
+            deals = range(spec.first_deal, spec.first_deal + spec.deals)
+            _write_lines(out / "records.jsonl", (to_json(one) + "\n" for one in record_deals(plan, deals)))
+        write_report(result, out)
+    except KeyboardInterrupt:
+        print(f"\ndomsim: interrupted; finished chunks are kept, go on with --resume --out {out}", file=sys.stderr)
+        raise typer.Exit(130) from None
     show.result(result)
 
 
@@ -113,15 +120,23 @@ def run(
     experiment: Annotated[str, typer.Argument(help="Name or path of an experiment file.")],
     jobs: Jobs = 2,
     out: Annotated[Path | None, typer.Option(help="Folder for the tables.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few deals, for a first look (Python experiments).")] = False,
+    resume: Resume = False,
 ) -> None:
-    """Run an experiment file, such as `quickstart`."""
-    from domsim.experiment import read_experiment
+    """Run an experiment file, such as `quickstart` or `seats`; a Python experiment runs its own code."""
+    from domsim.experiment import find_experiment, load_script, read_experiment
 
-    name, specs = read_experiment(experiment)
-    folder = out or _new_folder(name)
+    path = find_experiment(experiment)
+    folder = _folder(path.stem, out, resume)
+    if path.suffix == ".py":
+        load_script(path)(folder, jobs, quick)
+        return
+    if quick:
+        raise DomsimError(f"--quick: {path.name} lists its deals itself; only Python experiments have a quick form")
+    specs = read_experiment(path)
     for number, spec in enumerate(specs, 1):
         place = folder if len(specs) == 1 else folder / f"{number}-{spec.game}"
-        play_spec(spec, place, jobs)
+        play_spec(spec, place, jobs, resume=resume)
 
 
 @app.command()
@@ -232,6 +247,64 @@ def bench(
         show.bench(rows)
 
 
+@app.command()
+def hint(
+    file: Annotated[str, typer.Argument(help="File of records that stop at a decision, or - for standard input.")],
+    agent: Annotated[str, typer.Option(help="Agent that gives the hints.")] = "careful",
+    top: Annotated[int | None, typer.Option(min=1, help="Plays to show; all, unless given.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON line for each record.")] = False,
+    playouts: Annotated[int, typer.Option(min=0, help="Playouts of every play, for its expected points.")] = 0,
+) -> None:
+    """Rank the legal plays and say what makes the difference; exit 1 when a record is bad or over."""
+    from domsim.hints import hint_lines, hint_text
+
+    bad = False
+    with _open_input(file) as lines:
+        for number, found in hint_lines(lines, agent, top, playouts):
+            bad = bad or isinstance(found, DomsimError)
+            sys.stdout.write(hint_text(number, found, json) + "\n")
+    if bad:
+        raise typer.Exit(1)
+
+
+@app.command("audit-hints")
+def audit_hints(
+    game: Annotated[str, typer.Argument(help="Game to play.")],
+    agent: Annotated[str, typer.Option(help="Agent whose hints are judged.")] = "careful",
+    against: Annotated[str, typer.Option(help="Agent that judges them.")] = "search",
+    positions: Annotated[int, typer.Option(min=1, help="Positions, of rounds that the agent plays.")] = 100,
+    seats: Annotated[int | None, typer.Option(help="Seats at the table.")] = None,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option(help="File for records of the worst positions.")] = None,
+) -> None:
+    """Say how often, and for how many points, an agent's first play is not that of a stronger one."""
+    from domsim.hint_audit import audit_hints as run_audit
+    from domsim.record import to_json
+
+    found = run_audit(game, agent, against, positions, seats=seats, seed=seed)
+    print(found)
+    if out is not None:
+        _write_lines(out, (to_json(one) + "\n" for one in found.worst))
+        print(f"records of the {len(found.worst)} worst positions: {out}")
+
+
+@app.command()
+def export(
+    agent: Annotated[str, typer.Argument(help="Agent to export; it has a weights file.")],
+    game: Annotated[str, typer.Option(help="Game it is to play.")],
+    format: Annotated[str, typer.Option(help="Only json.")] = "json",
+    out: Annotated[str, typer.Option(help="File to write, or - for standard output.")] = "-",
+) -> None:
+    """Write an agent for another program: weights, what the features mean, and decisions to check it with."""
+    from domsim.export import export_agent
+
+    text = export_agent(agent, game, format)
+    if out == "-":
+        sys.stdout.write(text)
+    else:
+        _write_lines(Path(out), [text])
+
+
 def _open_input(file: str) -> Any:
     if file == "-":
         return sys.stdin.buffer
@@ -259,6 +332,12 @@ def _seconds(text: str | None) -> float | None:
     raise DomsimError(f"--time: {text!r} is no time; write 90s, 10m or 2h")
 
 
+def _folder(name: str, out: Path | None, resume: bool) -> Path:
+    if resume and out is None:
+        raise DomsimError("--resume goes on with the run in a folder: give it with --out")
+    return out or _new_folder(name)
+
+
 def _new_folder(name: str) -> Path:
     """The first of `results/NAME`, `results/NAME-2` … that is not there yet."""
     number = 1
@@ -277,11 +356,13 @@ def main() -> None:
     """Run the command line; an error is one line, an interruption says how to go on."""
     try:
         app(standalone_mode=True)
+    except Unfinished as stop:
+        print(f"domsim: {stop}", file=sys.stderr)
     except DomsimError as error:
         print(f"domsim: {error}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
-        print("\ndomsim: interrupted; finished chunks are kept, go on with --resume", file=sys.stderr)
+        print("\ndomsim: interrupted", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 
 from domsim import plots
 from domsim.errors import SpecError
-from domsim.run import MANIFEST, Result, read_manifest, write_whole
+from domsim.run import MANIFEST, Result, agent_facts, read_manifest, write_whole
 from domsim.summary import MEASURES, measure_name
 from domsim.tournament import Plan, Spec, versions
 
@@ -298,12 +298,8 @@ def run_rows(loaded: Loaded) -> Rows:
 
 def agent_rows(loaded: Loaded) -> Rows:
     """The agents, their files as they were when the run was made, and the hashes of these."""
-    plan = loaded.plan
-    known = loaded.manifest.get("agents") or [
-        {"agent": agent.spec, "file": Path(agent.path).name, "hash": agent.file_hash} for agent in plan.agents
-    ]
-    about = {agent.spec: (agent.kind_name, agent.about) for agent in plan.agents}
-    rows = [[one["agent"], *about.get(one["agent"], ("", "")), one["file"], one["hash"]] for one in known]
+    known = loaded.manifest.get("agents") or agent_facts(loaded.plan)
+    rows = [[str(one.get(name, "")) for name in ("agent", "kind", "about", "file", "hash")] for one in known]
     return [["agent", "kind", "what", "file", "hash"], *rows]
 
 

@@ -1,5 +1,6 @@
 """The tables a run writes: their columns, how they are stored, and the digest that tells whether two runs agree."""
 
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -15,6 +16,8 @@ from domsim.errors import SpecError
 
 Array = npt.NDArray[Any]
 ENDINGS = ("out", "blocked")
+#: ending of files that are being written
+UNFINISHED = ".part"
 
 
 @dataclass(frozen=True)
@@ -183,8 +186,18 @@ class TableWriter:
         self._agents = agents
         self.path = folder / f"{table}.{'parquet' if self._parquet else 'csv'}"
         self._writer: Any = None
-        self._temporary = self.path.with_name(self.path.name + ".part")
+        self._temporary = self.path.with_name(self.path.name + UNFINISHED)
         self.add(np.zeros(0, table_dtype(table, seats)))
+
+    def __enter__(self) -> "TableWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the file away unless it was finished."""
+        if self._parquet:
+            with contextlib.suppress(OSError):
+                self._writer.close()
+        self._temporary.unlink(missing_ok=True)
 
     def add(self, rows: Array) -> None:
         """The next rows."""

@@ -1,11 +1,13 @@
 """One run: a spec played into a folder, part by part, so that nothing finished is ever lost."""
 
+import contextlib
 import io
 import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +18,28 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from domsim.errors import SpecError, Unfinished
-from domsim.results import Digest, TableWriter, read_table, to_frame
-from domsim.summary import add_sums, blocking, pair_table, summary
-from domsim.tournament import CHUNK, Chunk, Plan, Spec, chunks_of, make_plan, play_chunks, versions
+from domsim.results import UNFINISHED, Digest, TableWriter, read_table, to_frame
+from domsim.summary import SUMS_DTYPE, add_sums, blocking, pair_table, summary
+from domsim.tournament import (
+    CHUNK,
+    Chunk,
+    Part,
+    Plan,
+    Spec,
+    WorkerLost,
+    chunks_of,
+    make_plan,
+    outline,
+    play_chunks,
+    versions,
+)
 
 _PARTS = ("matches", "rounds", "sums", "passes")
 MANIFEST = "manifest.json"
 PARTS = "parts"
+SUMS = "sums.npz"
+#: what a broken file of numpy's makes `np.load` raise
+_UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
 #: the tables of the digest; `passes` follows from the same actions
 _TABLES = ("matches", "rounds")
 
@@ -136,36 +153,46 @@ def run_in_folder(
 
     Raises:
         SpecError: the folder holds another run, or cannot be written.
+        WorkerLost: a worker was killed; the chunks played so far are kept.
         Unfinished: time is up; the chunks played so far are kept.
     """
     store = Store.open(folder, plan, chunk, command, resume)
     if store.manifest["status"] == "finished":
         return load_result(folder)
-    todo = store.missing()
     end = None if seconds is None else time.monotonic() + seconds
-    for first, _, part in _with_progress(plan, todo, jobs, progress, plan.spec.deals, cluster):
-        store.save(first, part)
-        if end is not None and time.monotonic() > end and store.missing():
-            raise Unfinished(
-                f"time is up with {len(store.missing())} of {len(store.chunks)} chunks to play; "
-                f"go on with --resume ({folder})"
-            )
+    parts = _with_progress(plan, store.missing(), jobs, progress, plan.spec.deals, cluster)
+    try:
+        with contextlib.closing(parts):
+            for first, _, part in parts:
+                store.save(first, part)
+                if end is not None and time.monotonic() > end and store.missing():
+                    raise Unfinished(f"time is up with {store.how_to_go_on()}")
+    except WorkerLost as error:
+        raise WorkerLost(f"{error}; {store.how_to_go_on()}") from None
     return store.finish()
 
 
 def load_result(folder: str | Path) -> Result:
-    """The result of a finished run.
+    """The result of a finished run; it does not take the agents' files.
 
     Raises:
-        SpecError: there is no finished run in the folder.
+        SpecError: there is no finished run in the folder, or another version wrote it.
     """
     place = Path(folder)
     manifest = read_manifest(place)
     if manifest["status"] != "finished":
         raise SpecError(f"{place}: the run is not finished; go on with --resume")
-    plan = make_plan(msgspec.convert(manifest["spec"], Spec))
-    with np.load(place / "sums.npz") as saved:
-        return Result(plan, saved["sums"], manifest["digest"], place)
+    try:
+        plan = outline(msgspec.convert(manifest["spec"], Spec))
+        with np.load(place / SUMS) as saved:
+            sums = saved["sums"]
+    except msgspec.ValidationError as error:
+        raise SpecError(f"{place / MANIFEST}: {error}; written by another version of domsim?") from None
+    except _UNREADABLE as error:
+        raise SpecError(f"{place / SUMS}: cannot be read: {error}") from None
+    if sums.dtype != SUMS_DTYPE:
+        raise SpecError(f"{place / SUMS}: written by another version of domsim, other columns; play the run again")
+    return Result(plan, sums, manifest["digest"], place)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -209,14 +236,29 @@ class Store:
                 raise SpecError(
                     f"{folder}: holds an unfinished run of this; go on with --resume, or choose another --out"
                 )
-            return cls(folder, plan, manifest)
+            made = cls(folder, plan, manifest)
+            made.clean()
+            return made
         made = cls(folder, plan, _new_manifest(plan, chunk, command))
         try:
             (folder / PARTS).mkdir(parents=True, exist_ok=True)
+            made.clean()
             made.write_manifest()
         except OSError as error:
             raise SpecError(f"{folder}: cannot be written: {error.strerror}") from None
         return made
+
+    def clean(self) -> None:
+        """Take away what a run that was killed has left half written, or no longer needs."""
+        if self.manifest["status"] == "finished":
+            shutil.rmtree(self.folder / PARTS, ignore_errors=True)
+        for place in (self.folder, self.folder / PARTS, self.folder / "plots"):
+            for file in place.glob("*" + UNFINISHED):
+                file.unlink(missing_ok=True)
+
+    def how_to_go_on(self) -> str:
+        """What is left to be played, and how."""
+        return f"{len(self.missing())} of {len(self.chunks)} chunks to play; go on with --resume --out {self.folder}"
 
     def write_manifest(self) -> None:
         """Write the manifest as it is now."""
@@ -246,18 +288,47 @@ class Store:
             ) from None
 
     def load(self, first: int) -> Chunk:
-        """A finished chunk."""
-        with np.load(self._part(first)) as saved:
-            return Chunk(**{name: saved[name] for name in _PARTS})
+        """A finished chunk.
+
+        Raises:
+            SpecError: its file is broken.
+        """
+        path = self._part(first)
+        try:
+            with np.load(path) as saved:
+                return Chunk(**{name: saved[name] for name in _PARTS})
+        except _UNREADABLE as error:
+            raise SpecError(f"{path}: cannot be read: {error}; delete it, and go on with --resume") from None
 
     def finish(self) -> Result:
-        """Write the tables from the chunks, one after the other, then drop the chunks."""
-        agents = list(self.plan.spec.agents)
+        """Write the tables from the chunks, one after the other, then drop the chunks.
+
+        Raises:
+            SpecError: they cannot be written; the chunks are kept.
+        """
         try:
-            tables = (*_TABLES, "passes") if self.plan.spec.passes else _TABLES
-            writers = {table: TableWriter(self.folder, table, agents, self.plan.seats) for table in tables}
-            digest = Digest(_TABLES)
-            sums = []
+            result = self._write_tables()
+            buffer = io.BytesIO()
+            np.savez_compressed(buffer, sums=result.sums)
+            write_whole(self.folder / SUMS, buffer.getvalue())
+            write_whole(self.folder / "summary.csv", result.summary.to_csv(index=False).encode())
+            self.manifest |= {"status": "finished", "digest": result.digest}
+            self.write_manifest()
+        except OSError as error:
+            raise SpecError(
+                f"{self.folder}: the tables cannot be written: {error.strerror or error}; "
+                "all chunks are kept, go on with --resume"
+            ) from None
+        self.clean()
+        return result
+
+    def _write_tables(self) -> Result:
+        tables = (*_TABLES, "passes") if self.plan.spec.passes else _TABLES
+        digest = Digest(_TABLES)
+        sums = []
+        with contextlib.ExitStack() as stack:
+            agents, seats = list(self.plan.spec.agents), self.plan.seats
+            writers = {table: stack.enter_context(TableWriter(self.folder, table, agents, seats)) for table in tables}
             for first, _ in self.chunks:
                 part = self.load(first)
                 sums.append(part.sums)
@@ -267,17 +338,7 @@ class Store:
                         digest.add(table, getattr(part, table))
             for writer in writers.values():
                 writer.close()
-            result = Result(self.plan, add_sums(sums), digest.value(), self.folder)
-            buffer = io.BytesIO()
-            np.savez_compressed(buffer, sums=result.sums)
-            write_whole(self.folder / "sums.npz", buffer.getvalue())
-            write_whole(self.folder / "summary.csv", result.summary.to_csv(index=False).encode())
-            self.manifest |= {"status": "finished", "digest": result.digest}
-            self.write_manifest()
-        except OSError as error:
-            raise SpecError(f"{self.folder}: the tables cannot be written: {error}; finished chunks are kept") from None
-        shutil.rmtree(self.folder / PARTS, ignore_errors=True)
-        return result
+        return Result(self.plan, add_sums(sums), digest.value(), self.folder)
 
 
 def _new_manifest(plan: Plan, chunk: int, command: str) -> dict[str, Any]:
@@ -291,18 +352,30 @@ def _new_manifest(plan: Plan, chunk: int, command: str) -> dict[str, Any]:
         "chunk": chunk,
         "seats": plan.seats,
         "rules": msgspec.to_builtins(plan.rules),
-        "agents": [
-            {"agent": a.spec, "file": Path(a.path).name, "hash": a.file_hash, "parameters": a.parameters}
-            for a in plan.agents
-        ],
+        "agents": agent_facts(plan),
         "pairings": [[names[number] for number in pairing.agents] for pairing in plan.pairings],
         "versions": versions(),
     }
 
 
+def agent_facts(plan: Plan) -> list[dict[str, Any]]:
+    """What a manifest says of the agents."""
+    return [
+        {
+            "agent": agent.spec,
+            "kind": agent.kind_name,
+            "about": agent.about,
+            "file": Path(agent.path).name,
+            "hash": agent.file_hash,
+            "parameters": agent.parameters,
+        }
+        for agent in plan.agents
+    ]
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     try:
         temporary.write_bytes(data)
         temporary.replace(path)
@@ -312,10 +385,12 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def _with_progress(
     plan: Plan, todo: list[tuple[int, int]], jobs: int, progress: bool, total: int, cluster: str | None = None
-) -> Iterator[tuple[int, int, Chunk]]:
+) -> Generator[Part, None, None]:
     """Play chunks behind a progress bar; deals played in an earlier run count as done."""
     done = total - sum(deals for _, deals in todo)
-    with tqdm(total=total, initial=done, unit="deal", disable=not progress, file=sys.stderr) as bar:
-        for first, deals, part in play_chunks(plan, todo, jobs, cluster=cluster):
+    parts = play_chunks(plan, todo, jobs, cluster=cluster)
+    bar = tqdm(total=total, initial=done, unit="deal", disable=not progress, file=sys.stderr)
+    with bar, contextlib.closing(parts):
+        for first, deals, part in parts:
             bar.update(deals)
             yield first, deals, part

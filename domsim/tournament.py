@@ -4,32 +4,35 @@ import contextlib
 import functools
 import hashlib
 import importlib.metadata
+import itertools
 import platform
 import shlex
+import signal
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
-import joblib
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from domsim.agent import Agent, load_agent
+from domsim.agent import Agent, Source, agent_sources, load_agent
 from domsim.batch import SLOTS, Batch
 from domsim.core.driver import JOB, PYTHON
-from domsim.errors import AgentFailedError, SpecError
+from domsim.errors import AgentFailedError, DomsimError, SpecError
 from domsim.games import Game, find_game
 from domsim.lineup import Pairing, pairings, seat_agents
 from domsim.results import match_table, pass_table, round_table
 from domsim.rules import Rules
-from domsim.seeds import check_seed, deal_keys, find_suite
+from domsim.seeds import Suite, check_seed, deal_keys, find_suite
 from domsim.summary import sums_by_deal
 from domsim.tiles import quoted
 
 Array = npt.NDArray[Any]
+Part = tuple[int, int, "Chunk"]
 #: deals of a chunk, unless told otherwise: a second or so of work
 CHUNK = 500
 _META = np.dtype([("deal", "i8"), ("pairing", "i2"), ("seating", "i1")])
@@ -55,16 +58,47 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return msgspec.json.encode(self, order="deterministic").decode()
 
 
+class Bundle(msgspec.Struct, frozen=True):
+    """A spec with the files it names: all that a worker needs, wherever it is."""
+
+    spec: Spec
+    suite: Suite
+    sources: dict[str, Source]  # by the agents' texts
+
+    @classmethod
+    def of(cls, spec: Spec) -> "Bundle":
+        """The bundle of a spec, of the files as they are now.
+
+        Raises:
+            DomsimError: a file is not found, or cannot be read.
+        """
+        return cls(spec, find_suite(spec.suite), agent_sources(spec.agents))
+
+    def to_json(self) -> str:
+        """The bundle as one line of JSON."""
+        return msgspec.json.encode(self, order="deterministic").decode()
+
+
 @dataclass(frozen=True)
 class Plan:
-    """A spec that has been checked, with all it names loaded."""
+    """A spec that has been checked. The files it names are read when first asked for, unless they are given."""
 
     spec: Spec
     game: Game
     rules: Rules
     seats: int
-    agents: tuple[Agent, ...]
     pairings: tuple[Pairing, ...]
+    given: Bundle | None = None
+
+    @functools.cached_property
+    def bundle(self) -> Bundle:
+        """The spec with the files it names."""
+        return Bundle.of(self.spec) if self.given is None else self.given
+
+    @functools.cached_property
+    def agents(self) -> tuple[Agent, ...]:
+        """The agents, ready to play."""
+        return tuple(load_agent(name, self.game, self.bundle.sources) for name in self.spec.agents)
 
     @property
     def python(self) -> bool:
@@ -78,8 +112,9 @@ class Plan:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the spec, the agents' files and the version: runs are one run when it is the same."""
-        parts = [self.spec.to_json(), *(agent.file_hash for agent in self.agents), importlib.metadata.version("domsim")]
+        """A hash of the spec, its suite, the agents' files and the version: runs are one run when it is the same."""
+        hashes = [agent.file_hash for agent in self.agents]
+        parts = [self.spec.to_json(), str(self.bundle.suite.key), *hashes, importlib.metadata.version("domsim")]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
@@ -93,27 +128,37 @@ class Chunk:
     passes: Array
 
 
-@functools.lru_cache(maxsize=8)
-def _plan(spec_json: str) -> Plan:
-    spec = msgspec.json.decode(spec_json, type=Spec)
+def outline(spec: Spec, given: Bundle | None = None) -> Plan:
+    """The plan of a spec, checked as far as that takes no files.
+
+    Raises:
+        DomsimError: something in it is unknown or out of range.
+    """
     game = find_game(spec.game)
     seats = game.check_seats(game.seats[0] if spec.seats is None else spec.seats)
     rules = game.rules.of(spec.rules)
     rules.check_seats(seats)
     check_seed(spec.seed)
-    suite = find_suite(spec.suite)
-    if spec.deals < 1 or spec.first_deal < 0 or spec.first_deal + spec.deals > suite.deals:
-        last = spec.first_deal + spec.deals - 1
-        raise SpecError(
-            f"deals {spec.first_deal} to {last} are not all in suite {suite.name!r} (0 to {suite.deals - 1})"
-        )
     if spec.rounds < 0:
         raise SpecError(f"rounds: {spec.rounds} is not allowed; allowed: 0 (whole matches) or more")
     twice = [name for name in spec.agents if spec.agents.count(name) > 1]
     if twice:
         raise SpecError(f"agent {quoted(twice[0])} is there twice; give one of them ?stream=1")
-    agents = tuple(load_agent(name, game) for name in spec.agents)
-    return Plan(spec, game, rules, seats, agents, tuple(pairings(spec.lineup, seats, len(agents))))
+    return Plan(spec, game, rules, seats, tuple(pairings(spec.lineup, seats, len(spec.agents))), given)
+
+
+@functools.lru_cache(maxsize=8)
+def _plan(bundle_json: str) -> Plan:
+    bundle = msgspec.json.decode(bundle_json, type=Bundle)
+    spec, suite = bundle.spec, bundle.suite
+    plan = outline(spec, bundle)
+    if spec.deals < 1 or spec.first_deal < 0 or spec.first_deal + spec.deals > suite.deals:
+        last = spec.first_deal + spec.deals - 1
+        raise SpecError(
+            f"deals {spec.first_deal} to {last} are not all in suite {suite.name!r} (0 to {suite.deals - 1})"
+        )
+    plan.agents  # noqa: B018 - a broken agent is found here rather than in the middle of a run
+    return plan
 
 
 def make_plan(spec: Spec) -> Plan:
@@ -122,7 +167,7 @@ def make_plan(spec: Spec) -> Plan:
     Raises:
         DomsimError: something in it is unknown, out of range or broken.
     """
-    return _plan(spec.to_json())
+    return _plan(outline(spec).bundle.to_json())
 
 
 def chunks_of(spec: Spec, size: int) -> list[tuple[int, int]]:
@@ -138,7 +183,7 @@ def make_jobs(plan: Plan, first: int, deals: int) -> tuple[Array, Array, Array]:
         jobs `(N,) JOB`, their deal, pairing and seating `(N,)`, and the agents in the seats `(N, S) int16`.
     """
     numbers = np.arange(first, first + deals)
-    keys = deal_keys(find_suite(plan.spec.suite), plan.spec.seed, numbers.tolist())
+    keys = deal_keys(plan.bundle.suite, plan.spec.seed, numbers.tolist())
     a_deal = plan.matches_a_deal
     meta = np.zeros(deals * a_deal, _META)
     meta["deal"] = np.repeat(numbers, a_deal)
@@ -163,7 +208,11 @@ def _seated(plan: Plan, keys: Array) -> Array:
 
 def play_chunk(spec_json: str, first: int, deals: int, slots: int = SLOTS) -> Chunk:
     """Play some deals of a spec; the same whoever plays them, and with whatever other deals."""
-    plan = _plan(spec_json)
+    return play_deals(make_plan(msgspec.json.decode(spec_json, type=Spec)), first, deals, slots)
+
+
+def play_deals(plan: Plan, first: int, deals: int, slots: int = SLOTS) -> Chunk:
+    """Play some deals of a plan."""
     jobs, meta, agents = make_jobs(plan, first, deals)
     try:
         batch = Batch.of_jobs(
@@ -202,6 +251,10 @@ def command_of(spec: Spec, deal: int) -> str:
     return shlex.join(map(str, words))
 
 
+class WorkerLost(DomsimError):  # noqa: N818 - it says what happened
+    """A worker process has ended before its work."""
+
+
 def play_chunks(
     plan: Plan,
     todo: list[tuple[int, int]],
@@ -209,37 +262,113 @@ def play_chunks(
     slots: int = SLOTS,
     in_order: bool = False,
     cluster: str | None = None,
-) -> Generator[tuple[int, int, Chunk], None, None]:
+) -> Generator[Part, None, None]:
     """Play chunks with `jobs` workers and give them as they finish, each with its first deal and number of deals.
 
     With `in_order` they come in the order of `todo`, whoever finished first. Threads share compiled agents' work,
     processes that of Python agents; a dask cluster takes either.
+
+    Raises:
+        WorkerLost: a worker was killed.
     """
     compile_rules(plan)
-    text = plan.spec.to_json()
     if jobs == 1 and cluster is None:
         for first, deals in todo:
-            yield first, deals, play_chunk(text, first, deals, slots)
+            yield first, deals, play_deals(plan, first, deals, slots)
         return
-    order = "generator" if in_order else "generator_unordered"
-    with workers(plan, jobs, cluster):
-        parallel = joblib.Parallel(return_as=order, pre_dispatch="2*n_jobs", batch_size=1)
-        yield from parallel(joblib.delayed(_play_numbered)(text, first, deals, slots) for first, deals in todo)
+    bundle = plan.bundle.to_json()
+    with workers(plan, jobs, cluster) as (pool, number):
+        yield from _hand_out(pool, 2 * number, ((bundle, first, deals, slots) for first, deals in todo), in_order)
+
+
+def _hand_out(
+    pool: Executor, most: int, tasks: Iterator[tuple[str, int, int, int]], in_order: bool
+) -> Generator[Part, None, None]:
+    """Keep a pool busy with at most so many tasks handed out, so that results do not pile up."""
+    waiting: list[Future[Part]] = []
+    while True:
+        waiting += [pool.submit(_play_bundled, *task) for task in itertools.islice(tasks, most - len(waiting))]
+        if not waiting:
+            return
+        wait(waiting[:1] if in_order else waiting, return_when=FIRST_COMPLETED)
+        ready = next(future for future in waiting if future.done())
+        waiting.remove(ready)
+        yield ready.result()
+
+
+def _play_bundled(bundle_json: str, first: int, deals: int, slots: int) -> Part:
+    return first, deals, play_deals(_plan(bundle_json), first, deals, slots)
 
 
 @contextlib.contextmanager
-def workers(plan: Plan, jobs: int, cluster: str | None) -> Iterator[None]:
-    """The workers that joblib is to use.
+def workers(plan: Plan, jobs: int, cluster: str | None) -> Iterator[tuple[Executor, int]]:
+    """The workers of a run and how many they are; what they have not begun when it ends is dropped.
 
     Raises:
         SpecError: no cluster can be reached, or dask is not installed.
+        WorkerLost: a worker was killed.
     """
-    if cluster is None:
-        with joblib.parallel_config("loky" if plan.python else "threading", n_jobs=jobs):
-            yield
-        return
-    with dask_client(cluster) as client, joblib.parallel_config("dask", client=client, n_jobs=-1):
+    if cluster is not None:
+        kind = _dask_workers(cluster)
+    elif plan.python:
+        kind = _processes(jobs)
+    else:
+        kind = _threads(jobs)
+    with kind as found:
+        yield found
+
+
+@contextlib.contextmanager
+def _threads(jobs: int) -> Iterator[tuple[Executor, int]]:
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield pool, jobs
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _processes(jobs: int) -> Iterator[tuple[Executor, int]]:
+    from joblib.externals import loky
+
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    with _interrupts_held():
+        pool = loky.get_reusable_executor(jobs, env=one_thread)
+        pool.submit(int)  # the first task starts the processes
+    try:
+        yield pool, jobs
+    except BrokenExecutor:
+        raise WorkerLost("a worker process ended: killed, out of memory, or crashed by an agent") from None
+    except BaseException:
+        pool.shutdown(kill_workers=True)
+        raise
+
+
+@contextlib.contextmanager
+def _dask_workers(cluster: str) -> Iterator[tuple[Executor, int]]:
+    with _interrupts_held():
+        client = dask_client(cluster)
+    from distributed.scheduler import KilledWorker
+
+    with client:
+        pool = client.get_executor(pure=False)
+        try:
+            yield pool, max(1, sum(client.ncores().values()))
+        except KilledWorker:
+            raise WorkerLost("a worker of the cluster ended, and others with the same chunk") from None
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let threads and processes that are started here never see Ctrl-C; the main process does, a moment later."""
+    if not hasattr(signal, "pthread_sigmask"):
         yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def dask_client(cluster: str) -> Any:
@@ -262,10 +391,6 @@ def dask_client(cluster: str) -> Any:
         return client(cluster, timeout=20)
     except (OSError, ValueError) as error:
         raise SpecError(f"--cluster: {cluster} cannot be reached: {error}") from None
-
-
-def _play_numbered(spec_json: str, first: int, deals: int, slots: int) -> tuple[int, int, Chunk]:
-    return first, deals, play_chunk(spec_json, first, deals, slots)
 
 
 def compile_rules(plan: Plan, say: Callable[[str], None] | None = None) -> None:

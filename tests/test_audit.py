@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -33,12 +34,18 @@ class Inline:
     def __init__(self, command: list[str], cwd: Path, **_: Any) -> None:
         self.task = command[-2]
 
-    def wait(self, _: float) -> int:
-        argv = sys.argv
-        sys.argv = ["", self.task]
-        audit_worker.main()
-        sys.argv = argv
+    def wait(self, timeout: float | None = None) -> int:
+        if timeout is not None:
+            argv, sys.argv = sys.argv, ["", self.task]
+            audit_worker.main()
+            sys.argv = argv
         return 0
+
+    def poll(self) -> None:
+        """Not ended yet."""
+
+    def kill(self) -> None:
+        """Nothing to end."""
 
 
 @pytest.fixture
@@ -106,7 +113,13 @@ def check_failure(agent: str, check: str, text: str) -> str:
 )
 def test_bad_answers(agent: str, text: str, inline: None) -> None:
     evidence = check_failure(agent, "answers", text)
-    for fact in (" suite smoke, seed 0, deal ", ", round ", ", ply ", ", seat ", f"again: domsim audit {BAD / agent} "):
+    for fact in (
+        " suite smoke, seed 0, deal ",
+        ", round ",
+        ", ply ",
+        ", seat ",
+        f"again: domsim audit {shlex.quote(str(BAD / agent))} ",
+    ):
         assert fact in evidence
 
 
@@ -131,7 +144,7 @@ def test_inputs_written_to(agent: str, text: str, inline: None) -> None:
     [
         ("python_random.py", "; it draws from the global random; use `random` of what it is given"),
         ("numpy_random.py", "; it draws from the global numpy.random; use"),
-        ("crowd.py", "all at once and seven at a time, with 4 seats, deal "),
+        ("crowd.py", "all at once and seven at a time: deal "),
     ],
 )
 def test_choices_that_are_not_repeatable(agent: str, text: str, inline: None) -> None:
@@ -139,7 +152,7 @@ def test_choices_that_are_not_repeatable(agent: str, text: str, inline: None) ->
 
 
 def test_choices_that_are_others_in_another_process() -> None:
-    check_failure("hash_order.py", "repeatable", "all at once and in another process, with 4 seats, deal ")
+    check_failure("hash_order.py", "repeatable", "all at once and in another process: deal ")
 
 
 def check_peeking(agent: str) -> None:
@@ -191,6 +204,12 @@ def test_the_audit_prints_and_says_whether_all_passed(capsys: pytest.CaptureFixt
     assert [check["name"] for check in found if check["passed"] is False] == ["answers"]
 
 
+def test_an_agent_that_plays_another_game(tmp_path: Path, inline: None) -> None:
+    (tmp_path / "chess.py").write_text("class Chess:\n    games = ('chess',)\n    def choose(self, view): ...\n")
+    with pytest.raises(AgentError, match=r"plays none of the games: .*Chess does not play cuban; it plays chess"):
+        audit_agent(str(tmp_path / "chess.py"), rounds=6)
+
+
 def test_what_cannot_be_audited_is_an_error() -> None:
     with pytest.raises(AgentError, match="did you mean 'careful'"):
         audit_agent("carefull", "cuban")
@@ -219,6 +238,7 @@ def test_other_worlds(game: Any) -> None:
         assert list(map(len, hands[0])) == list(map(len, hands[1]))
         assert hands[0][true["seat"]] == hands[1][true["seat"]]
         assert true["key"] != other["key"]
+        assert (true["stock"] != other["stock"]).any()
 
 
 def test_a_failure_names_the_decision_and_how_to_see_it_again() -> None:

@@ -25,8 +25,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for language, text in BLOCKS:
         if language == "toml" and "[weights" in text:
             (made / "mine.toml").write_text(text)
-        if language == "python" and text.startswith("class Mine"):
-            (made / "mine.py").write_text(text)
+        if language == "python" and text.startswith("class "):
+            (made / f"{text.split()[1].strip(':').lower()}.py").write_text(text)
     return made
 
 
@@ -55,7 +55,14 @@ def test_python(code: str, folder: Path) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("agent", ["mine.toml", "mine.py"])
+def test_compare_prints_what_the_readme_shows(folder: Path) -> None:
+    command = next(command for command in COMMANDS if command.startswith("domsim compare"))
+    printed = shell(command, folder)
+    shown = next(text for text in re.findall(r"^```\n(careful against.*?)^```", README, re.MULTILINE | re.DOTALL))
+    assert printed.startswith(shown)
+
+
+@pytest.mark.parametrize("agent", ["mine.toml", "mine.py", "miser.py"])
 def test_bots_of_the_readme(agent: str, folder: Path) -> None:
     assert agent in shell(f"domsim tournament cuban --agents {agent},careful --deals 20 --out {agent}-run", folder)
 
@@ -64,5 +71,5 @@ def test_quickstart_prints_the_table(folder: Path) -> None:
     table = re.search(r"<!-- quickstart -->\n```\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     assert table is not None
     printed = shell("domsim run quickstart", folder)
-    for line in table[1].strip().splitlines():
+    for line in filter(None, table[1].splitlines()):
         assert line.rstrip() in [found.rstrip() for found in printed.splitlines()]
