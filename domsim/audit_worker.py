@@ -40,7 +40,7 @@ WORLDS = ("true", "other")
 #: rounds of a match: in the first one all scores are 0
 ROUNDS = 2
 #: matches on every deal: where the agent sits; `random` has the other seats
-LINEUPS = ("all seats", "seats 0, 2 …", "seats 1, 3 …")
+LINEUPS = ("all seats", "even seats", "odd seats")
 _WRITES = ("read-only", "does not support item assignment", "does not support item deletion")
 
 

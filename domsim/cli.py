@@ -192,16 +192,15 @@ def audit(
     agent: Annotated[str, typer.Argument(help="Agent to check.")],
     game: Annotated[str | None, typer.Option(help="Game; all that it plays, unless given.")] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Rounds to check it on.")] = 200,
-    limit: Annotated[float, typer.Option(min=1, help="Seconds a check may take.")] = 60.0,
+    limit: Annotated[float, typer.Option(min=1, help="Seconds of the agent's own time, for the whole audit.")] = 60.0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check an agent: legal, repeatable, blind to hidden tiles, fit for workers; exit 1 when it fails."""
-    from domsim import show
-    from domsim.audit import audit_agent
+    from domsim import audit as module
 
-    checks = audit_agent(agent, game, rounds, limit)
-    show.audit(checks)
-    if not all(check.passed for check in checks):
-        raise typer.Exit(1)
+    status = module.audit(agent, game, rounds, limit, json)
+    if status:
+        raise typer.Exit(status)
 
 
 @app.command()

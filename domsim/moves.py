@@ -1,15 +1,17 @@
 """What an agent sees: a batch of decisions, every legal action of each, and nothing hidden."""
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from domsim.core.game import PLAY
 from domsim.games import Game
 from domsim.tiles import HIGH, LOW, tile_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[Any]
 _COLUMNS = ("action", "decision", "first", "line", "new", "random", "stage", "tile")
@@ -37,6 +39,7 @@ class Moves:
     | `random` | `(D,) uint32` | a random word of the seat's own for this decision: the only source of chance to use |
 
     `moves["pips"]` is a column by name: a feature or a column of actions `(M,)`, or a field of `view` `(D, ...)`.
+    In a view, `unseen` are the tiles not laid yet, the own hand among them; the features called `unseen_…` leave it out.
     Everything is a copy and cannot be written to; forced actions are never here.
     """
 
@@ -101,8 +104,10 @@ class Moves:
         """An action as records write it."""
         return self.game.action_text(int(self.action[play]))
 
-    def frame(self) -> pd.DataFrame:
-        """One row a legal action: its decision, seat, text, tile and all features."""
+    def frame(self) -> "pd.DataFrame":
+        """One row a legal action: its decision, seat, text and all features."""
+        import pandas as pd  # here: workers that never ask for a frame start half a second sooner
+
         columns: dict[str, Any] = {
             "decision": self.decision,
             "seat": self.view["seat"][self.decision],

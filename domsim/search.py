@@ -1,5 +1,6 @@
 """Search: legal actions judged by playing them out on many ways of giving out the hidden tiles."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,7 +113,7 @@ def _clear(score: Floats, error: Floats, first: npt.NDArray[np.int64], stop: flo
     They are tried on the same hands, which makes their differences more certain than that: it errs on the safe side.
     """
     clear = np.zeros(len(first) - 1, bool)
-    for d, (begin, end) in enumerate(zip(first[:-1], first[1:], strict=True)):
+    for d, (begin, end) in enumerate(itertools.pairwise(first.tolist())):
         own, errors = score[begin:end], error[begin:end]
         best = int(own.argmax())
         lead = own[best] - own - stop * np.hypot(errors[best], errors)

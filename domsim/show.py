@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.table import Table
 
 from domsim.agent import agent_names, load_agent
-from domsim.audit import Check
 from domsim.errors import AgentError
 from domsim.games import GAMES, Game, find_game
 from domsim.run import Result
@@ -97,12 +96,4 @@ def bench(rows: list[dict[str, Any]]) -> None:
         table.add_column(name, justify="left" if name == "name" else "right")
     for row in rows:
         table.add_row(*(f"{value:,.0f}" if isinstance(value, float) else str(value) for value in row.values()))
-    _console.print(table)
-
-
-def audit(checks: list[Check]) -> None:
-    """The checks of an agent."""
-    table = Table("check", "", "evidence", box=None, pad_edge=False)
-    for check in checks:
-        table.add_row(check.name, "pass" if check.passed else "FAIL", check.evidence)
     _console.print(table)

@@ -32,7 +32,7 @@ WEIGHTS = {
     "unseen_new": -0.4,
     "next_lacks_new": 7,
     "same_ends": 1.5,
-    "late": {"pips": 3, "suit_kept": -1.125},
+    "late": {"pips": 3, "suit_kept": -1.125, "double_late": 4, "last_must_pass": 9.75},
 }
 #: the same weights as a vector agent: whole multiples of 1/1024, so that float sums are exact
 VECTOR = """
@@ -485,6 +485,11 @@ def toml_of(weights: dict[str, Any], opener: str = "self") -> str:
     return "\n".join(lines) + "\n"
 
 
+def table_of(weights: dict[str, float]) -> list[float]:
+    """Weights in the order of the features."""
+    return [weights.get(name, 0) for name in CUBAN.features]
+
+
 def pair(folder: Path, weights: dict[str, Any], opener: str = "self") -> tuple[str, str]:
     """The same agent as weights for the kernel and as a Python file."""
     table = (read_weights(weights, CUBAN, "") / 1024).tolist()
@@ -511,11 +516,27 @@ def test_weights_and_vector_agents_are_one(tmp_path: Path, rules: dict, matches:
     assert not same_results(batches[0], heaviest)
 
 
+def test_weights_are_whole_multiples() -> None:
+    """Of 1/1024, rounded; what a stage says itself goes before what is said for all."""
+    early, middle, late = read_weights(WEIGHTS, CUBAN, "").tolist()
+    whole = {
+        "pips": 1024,
+        "double": 5376,
+        "suit_new": 2560,
+        "unseen_new": -410,
+        "next_lacks_new": 7168,
+        "same_ends": 1536,
+    }
+    assert early == middle == table_of(whole)
+    own = {"pips": 3072, "suit_kept": -1152, "double_late": 4096, "last_must_pass": 9984}
+    assert late == table_of(whole | own)
+
+
 def test_ties_are_drawn_alike(tmp_path: Path) -> None:
     """Weights that tie all the time, and only one feature: `features @ weights` as it stands in the documentation."""
     weights = {"double": 1}
     kernel = write(tmp_path / "doubles.toml", toml_of(weights))
-    vector = write(tmp_path / "doubles.py", PLAIN_VECTOR.format(table=[0, 1] + [0] * 10))
+    vector = write(tmp_path / "doubles.py", PLAIN_VECTOR.format(table=table_of(weights)))
     one, other = (Batch("cuban", 1000, agents=[agent] * 4, log=True).run() for agent in (kernel, vector))
     assert same_results(one, other)
     streams = Batch("cuban", 1000, agents=[f"{kernel}?stream=1"] * 4, log=True).run()
@@ -685,7 +706,7 @@ FAILURES = {
     "infinity": ("return np.full(len(moves.action), np.inf)", ("inf",)),
     "one a decision": ("return np.zeros(len(moves))", ("float64 (", "expected numbers (")),
     "one too few": ("return np.zeros(len(moves.action) - 1)", ("float64 (", "expected numbers (")),
-    "all features": ("return moves.features", (", 12)", "expected numbers (")),
+    "all features": ("return moves.features", (f", {len(CUBAN.features)})", "expected numbers (")),
     "a number": ("return 0", ("int64 ()", "expected numbers (")),
     "nothing": ("return None", ("object ()", "expected numbers (")),
     "texts": ("return [moves.text(play) for play in range(len(moves.action))]", ("<U", "expected numbers (")),
@@ -767,11 +788,10 @@ def test_broken_weights_files_are_named(tmp_path: Path, text: str, parts: tuple[
 
 def test_an_agent_may_ask_for_some_features_only(tmp_path: Path) -> None:
     """Its scores are the same; what it does not ask for need not be computed."""
-    table = [1.0, 5.0] + [0.0] * 10
-    every = write(tmp_path / "every.py", PLAIN_VECTOR.format(table=table))
+    every = write(tmp_path / "every.py", PLAIN_VECTOR.format(table=table_of({"pips": 1, "double": 5})))
     wanted = "class Bot:\n    features = ['pips', 'double']\n    def score(self, m):\n"
     some = write(tmp_path / "some.py", f"{wanted}        return m['pips'] + 5 * m['double']\n")
     one, other = (Batch("cuban", 300, agents=[agent] * 4, log=True).run() for agent in (every, some))
     assert same_results(one, other)
     assert load_agent(some, CUBAN).need == 0b11
-    assert load_agent(every, CUBAN).need == 2**12 - 1
+    assert load_agent(every, CUBAN).need == 2 ** len(CUBAN.features) - 1

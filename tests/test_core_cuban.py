@@ -19,7 +19,7 @@ from scipy.stats import chi2
 
 from domsim.agent import load_agent
 from domsim.batch import Batch
-from domsim.core import driver
+from domsim.core import cuban, driver
 from domsim.games import find_game
 from domsim.rules import find_rules
 from tests import dealing, reference
@@ -352,7 +352,8 @@ class Public:
     """What everybody at the table knows of a round, kept beside the reference."""
 
     shown: list[set[int]] = field(default_factory=lambda: [set(), set(), set(), set()])
-    layer: list[int] = field(default_factory=lambda: [0, 0])  # who laid the tile at the left and the right end
+    layer: list[int] = field(default_factory=lambda: [-1, -1])  # who laid the tile at the left and the right end
+    doubles: list[int] = field(default_factory=lambda: [0, 0, 0, 0])  # laid, by seat
     running: int = 0
 
     def saw(self, seat: int, text: str, ends: list[int]) -> None:
@@ -361,6 +362,7 @@ class Public:
             self.running += 1
             return
         self.running = 0
+        self.doubles[seat] += common.is_double(common.tile(text.split(">")[0]))
         for side, letter in enumerate("LR"):
             if text.endswith((f">{letter}", ">start")):
                 self.layer[side] = seat
@@ -379,85 +381,125 @@ def bits(numbers: set[int]) -> int:
     return sum(1 << number for number in numbers)
 
 
-def expected_view(a_round: Any, public: Public, rules: dict) -> dict[str, Any]:
+def expected_view(a_round: Any, public: Public, match: Any) -> dict[str, Any]:
     seat = a_round.to_move
-    unseen = set(common.whole_set(rules.get("set", 9))) - set(a_round.table)
+    unseen = set(common.whole_set(match.rules["set"])) - set(a_round.table)
     return {
         "seat": seat,
+        "seats": 4,
+        "round_number": match.round_number,
         "hand": rows_of(a_round.hands[seat]),
         "count": list(map(len, a_round.hands)),
         "laid": len(a_round.table),
         "passes_running": public.running,
         "shown": [bits(numbers) for numbers in public.shown],
+        "doubles_laid": public.doubles,
         "unseen": rows_of(unseen),
+        "end": ends_of(a_round) or [-1, -1],
+        "layer": public.layer,
+        "score": match.scores * 2,
     }
 
 
-def expected_features(a_round: Any, public: Public, text: str, rules: dict) -> list[int]:
-    """The features of a play by their meaning, `agents/careful.toml` names them; no bits, no shortcuts."""
+def expected_features(a_round: Any, public: Public, match: Any, text: str) -> dict[str, int]:
+    """The features of a play by their meaning, `core.cuban.FEATURE_NOTES` has it; no bits, no shortcuts."""
     seat, ends = a_round.to_move, ends_of(a_round)
     tile_text, place = text.split(">")
     laid = common.tile(tile_text)
     if place == "start":
         kept, new = laid
+        covered = None  # who laid the tile that is covered
     else:
         side = "LR".index(place)
         kept, new = ends[1 - side], common.other_half(laid, ends[side])
+        covered = public.layer[side]
     hand = a_round.hands[seat] - {laid}
-    elsewhere = set(common.whole_set(rules.get("set", 9))) - set(a_round.table) - {laid} - hand
-    following, partner = public.shown[(seat + 1) % 4], public.shown[(seat + 2) % 4]
-    return [
-        sum(laid),
-        common.is_double(laid),
-        sum(new in tile for tile in hand),
-        sum(kept in tile for tile in hand),
-        sum(new in tile or kept in tile for tile in hand),
-        sum(new in tile for tile in elsewhere),
-        sum(kept in tile for tile in elsewhere),
-        new in following,
-        kept in following,
-        new in partner,
-        new == kept,
-        place != "start" and (public.layer["LR".index(place)] - seat) % 2 == 0,
-    ]
+    elsewhere = set(common.whole_set(match.rules["set"])) - set(a_round.table) - {laid} - hand
+    following, partner, last = (public.shown[(seat + i) % 4] for i in (1, 2, 3))
+    counts = [len(tiles) for tiles in a_round.hands]
+    dead = {number: not any(number in tile for tile in hand | elsewhere) for number in (new, kept)}
+    rivals = [counts[(seat + 1) % 4], counts[(seat + 3) % 4]]
+    needed = match.rules["target"] - match.scores[(seat + 1) % 2]
+    features = {
+        "pips": sum(laid),
+        "double": common.is_double(laid),
+        "suit_new": sum(new in tile for tile in hand),
+        "suit_kept": sum(kept in tile for tile in hand),
+        "answers_left": sum(new in tile or kept in tile for tile in hand),
+        "unseen_new": sum(new in tile for tile in elsewhere),
+        "unseen_kept": sum(kept in tile for tile in elsewhere),
+        "next_lacks_new": new in following,
+        "next_lacks_kept": kept in following,
+        "partner_lacks_new": new in partner,
+        "same_ends": new == kept,
+        "covers_own_side": covered is not None and covered % 2 == seat % 2,
+        "partner_lacks_kept": kept in partner,
+        "last_lacks_new": new in last,
+        "last_lacks_kept": kept in last,
+        "next_must_pass": {new, kept} <= following,
+        "partner_must_pass": {new, kept} <= partner,
+        "last_must_pass": {new, kept} <= last,
+        "covers_partner": covered == (seat + 2) % 4,
+        "new_is_dead": dead[new],
+        "all_dead": dead[new] and dead[kept],
+        "pips_in_a_rush": sum(laid) * (min(rivals) <= 2),
+        "pips_in_danger": sum(laid) * (needed <= 40),
+        "double_late": common.is_double(laid) and min(counts) <= 4,
+    }
+    return {name: int(value) for name, value in features.items()}
 
 
-@pytest.mark.parametrize("rules", [{}, {"set": 6, "first_tile": "highest_double", "claim_doubles": 3}])
+def test_features_have_notes() -> None:
+    assert tuple(cuban.FEATURE_NOTES) == cuban.FEATURES
+    assert all(cuban.FEATURE_NOTES.values())
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [{}, {"set": 6, "first_tile": "highest_double", "claim_doubles": 3, "target": 60, "round_points": "all_others"}],
+)
 def test_views_and_features(rules: dict) -> None:
-    """Every view and every feature of every legal play of 150 rounds."""
-    batch = Batch("cuban", 150, rules=rules, seed=800, log=True)
+    """Every view and every feature of every legal play of 30 matches."""
+    matches, names = 30, cuban.FEATURES
+    batch = Batch("cuban", matches, rules=rules, seed=800, matches=True, log=True)
     rng = np.random.default_rng(0)
-    seen: dict[tuple[int, int], tuple[Any, dict[str, list[int]], int]] = {}
+    seen: dict[tuple[int, int, int], tuple[Any, dict[str, dict[str, int]], int]] = {}
     while len(moves := batch.legal()):
-        for d, match in enumerate(batch.match_of.tolist()):
+        for d, number in enumerate(batch.match_of.tolist()):
             plays = range(moves.first[d], moves.first[d + 1])
-            listed = {moves.text(play): moves.features[play].tolist() for play in plays}
-            seen[match, int(moves.view["ply"][d])] = moves.view[d].copy(), listed, int(moves.stage[d])
+            values = {moves.text(play): dict(zip(names, moves.features[play].tolist(), strict=True)) for play in plays}
+            view = moves.view[d]
+            seen[number, int(view["round_number"]), int(view["ply"])] = view.copy(), values, int(moves.stage[d])
         batch.play((rng.random(len(moves)) * np.diff(moves.first)).astype(np.int64))
-    rounds, keys = plies_of(batch), keys_of(800, 150)
-    for number, row in enumerate(batch.rounds):
+    rounds, keys = plies_of(batch), keys_of(800, matches)
+    told: Counter = Counter()
+    for number, key in enumerate(keys):
         match: Any = reference.new_match("cuban", rules, 4)
-        match.lead(dealing.lead_draws(keys[number], rules))
-        hands, redeals = standing_deal(keys[number], rules, match, int(row["lead"]))
-        opening = {"opener": int(row["lead"]), "first": True}
-        a_round: Any = reference.new_round("cuban", rules, 4, hands, [], opening)
-        public, opener = Public(), a_round.to_move
-        for ply, action in enumerate(rounds[number, 1]):
-            if (number, ply) in seen:
-                view, listed, stage = seen.pop((number, ply))
-                for name, value in expected_view(a_round, public, rules).items():
-                    assert view[name].tolist() == value, (number, ply, name)
-                if a_round.table:
-                    assert view["end"].tolist() == ends_of(a_round)
-                    assert view["layer"].tolist() == public.layer
-                assert [int(view[name]) for name in ("opener", "redeals", "round_number")] == [opener, redeals, 1]
-                assert view["score"].tolist() == [0] * 4
-                assert listed == {text: expected_features(a_round, public, text, rules) for text in listed}
-                dealt = 40 if rules.get("set", 9) == 9 else 28
-                assert stage == (3 * len(a_round.table) >= dealt) + (3 * len(a_round.table) >= 2 * dealt)
-            public.saw(action.seat, text_of(action.action), ends_of(a_round))
-            a_round.play(text_of(action.action))
+        match.lead(dealing.lead_draws(key, rules))
+        while not match.over:
+            lead, round_number = named(match, Table()), match.round_number
+            hands, redeals = standing_deal(key, rules, match, lead)
+            a_round: Any = reference.new_round(
+                "cuban", rules, 4, hands, [], {"opener": lead, "first": round_number == 1}
+            )
+            public, opener = Public(), a_round.to_move
+            for ply, action in enumerate(rounds[number, round_number]):
+                if (number, round_number, ply) in seen:
+                    view, values, stage = seen.pop((number, round_number, ply))
+                    expected = expected_view(a_round, public, match) | {"opener": opener, "redeals": redeals}
+                    for name, value in expected.items():
+                        assert view[name].tolist() == value, (number, round_number, ply, name)
+                    for text, features in values.items():
+                        assert features == expected_features(a_round, public, match, text)
+                        told.update(name for name, value in features.items() if value)
+                    dealt = sum(map(len, hands))
+                    assert stage == (3 * len(a_round.table) >= dealt) + (3 * len(a_round.table) >= 2 * dealt)
+                public.saw(action.seat, text_of(action.action), ends_of(a_round))
+                a_round.play(text_of(action.action))
+            match.finish(opener, a_round.result())
     assert not seen
+    rare = {"all_dead"} if match.rules["set"] == 9 else set()  # with fifteen tiles that nobody sees
+    assert set(names) - set(told) <= rare  # no other is always 0
 
 
 def test_views_hold_the_scores_and_the_rules_of_a_match() -> None:
