@@ -39,7 +39,7 @@ class Moves:
     | `random` | `(D,) uint32` | a random word of the seat's own for this decision: the only source of chance to use |
 
     `moves["pips"]` is a column by name: a feature or a column of actions `(M,)`, or a field of `view` `(D, ...)`.
-    In a view, `unseen` are the tiles not laid yet, the own hand among them; the features called `unseen_…` leave it out.
+    A view's `unseen` are the tiles not laid yet, the own hand among them; features called `unseen_…` leave it out.
     Everything is a copy and cannot be written to; forced actions are never here.
     """
 
