@@ -5,12 +5,11 @@ going always on to the smallest number. Here every legal action is followed by a
 leave: which chain could the own train go on with, and what is it worth?
 """
 
-from functools import lru_cache
-
 import numpy as np
 import numpy.typing as npt
 
 from domsim.moves import Moves
+from domsim.tiles import HIGH, LOW, tile_number
 
 #: what a play is worth beside the chain it leaves, in pips; every other feature is left alone
 WEIGHTS = {
@@ -25,8 +24,10 @@ WEIGHTS = {
     "next_lacks_new": 3.0,
     "stop": -100.0,  # every tile laid in the first turn is one less to be left with
 }
-#: steps of one search; after that it goes on with the first tile it finds, whatever that leads to
-STEPS = 600
+#: steps of the search that follows one action; after that it goes on with the first tile it finds, wherever that leads
+STEPS = 100
+#: numbers of the tiles: `TILES[a][b]` has the halves `a` and `b`
+TILES = [[tile_number(a, b) for b in range(13)] for a in range(13)]
 
 
 class Planner:
@@ -35,91 +36,87 @@ class Planner:
     games = ("mexican",)
     features = tuple(WEIGHTS)
 
-    def __init__(self, tile: float = 8.0, keep: float = 0.8) -> None:
+    def __init__(self, tile: float = 8.0, keep: float = 0.8, far: int = 3, steps: int = STEPS) -> None:
         """Set what a chain is worth.
 
         Args:
             tile: what a tile of the chain is worth beside its pips.
-            keep: what a tile of the chain keeps of its worth for every turn that it has to wait. In a first turn it
-                is 1: there the chain is laid at once.
+            keep: what is left of the worth of a tile for every turn that it has to wait.
+            far: how many turns ahead the chain is looked at. A first turn, where the chain is laid at once, is
+                looked through to the end, and no tile of it has to wait.
         """
         self._tile = tile
         self._keep = keep
+        self._far = far
+        self._steps = steps
         self._weights = np.array(list(WEIGHTS.values()))
 
     def score(self, moves: Moves) -> npt.NDArray[np.float64]:
         """The weighted features of every action, and the worth of the best chain it leaves, `(M,)`."""
+        view = moves.view
         columns = np.stack([moves[name] for name in WEIGHTS], axis=1)
         scores: npt.NDArray[np.float64] = columns @ self._weights
-        view = moves.view
         at_once = (view["lap_over"] == 0) & (view["first_turn"] == 0)
-        ends = view["end"][np.arange(len(moves)), view["seat"]].tolist()
-        hands = [tuple(rows) for rows in view["hand"].tolist()]
-        keep = np.where(at_once, 1.0, self._keep).tolist()
         seats = view["seat"].tolist()
-        actions = zip(moves.decision.tolist(), moves.tile.tolist(), moves.line.tolist(), moves.new.tolist(), strict=True)
-        scores += [
-            0.0
-            if tile < 0  # a stop, or a draw
-            else best_chain(without(hands[d], tile), new if line == seats[d] else ends[d], self._tile, keep[d])
-            for d, tile, line, new in actions
-        ]
+        ends = view["end"][np.arange(len(moves)), view["seat"]].tolist()
+        tiles, lines, news = moves.tile.tolist(), moves.line.tolist(), moves.new.tolist()
+        firsts = moves.first.tolist()
+        for d, hand in enumerate(view["hand"].tolist()):
+            keep, far = (1.0, len(HIGH)) if at_once[d] else (self._keep, self._far)
+            search = _Search(hand, self._tile, keep, self._steps)
+            for play in range(firsts[d], firsts[d + 1]):
+                if tiles[play] >= 0:  # no stop
+                    end = news[play] if lines[play] == seats[d] else ends[d]
+                    scores[play] += search.after(tiles[play], end, far)
         return scores
 
 
-@lru_cache(maxsize=2**16)
-def without(hand: tuple[int, ...], tile: int) -> tuple[int, ...]:
-    """A hand, rows of bits, without one tile."""
-    high = next(h for h in range(13) if (h + 1) * (h + 2) // 2 > tile)
-    low = tile - high * (high + 1) // 2
-    rows = list(hand)
-    rows[high] &= ~(1 << low)
-    rows[low] &= ~(1 << high)
-    return tuple(rows)
-
-
-@lru_cache(maxsize=2**18)
-def best_chain(hand: tuple[int, ...], end: int, tile: float, keep: float) -> float:
-    """The most that a chain of these tiles is worth that begins at a number: a function of its arguments alone.
-
-    The caches, here and above, only save time: hands come back, as long as the tiles of the chain are not touched.
-    """
-    return _Search(hand, tile, keep).worth_from(end)
-
-
 class _Search:
-    """A search, depth first, over the tiles of a hand; what is left of a hand is looked at once for every end."""
+    """A search for chains in the tiles of one hand, depth first; what is left of the hand is looked at once an end."""
 
-    def __init__(self, hand: tuple[int, ...], tile: float, keep: float) -> None:
-        self._rows = list(hand)
+    def __init__(self, hand: list[int], tile: float, keep: float, steps: int) -> None:
+        self._rows = hand  # bit b of row a: tile a-b is there and not used
         self._tile = tile
         self._keep = keep
-        self._steps = STEPS
-        self._known: dict[tuple[int, ...], float] = {}
+        self._most = steps
+        self._steps = 0
+        self._used = 0  # tiles used, as bits
+        self._known: dict[tuple[int, int, int], float] = {}
 
-    def worth_from(self, end: int) -> float:
-        """What the best chain is worth from here, of the tiles not yet used."""
-        rows = self._rows
-        row = rows[end]
-        if not row:
+    def _turn(self, a: int, b: int) -> None:
+        """Use a tile, or put it back."""
+        self._rows[a] ^= 1 << b
+        if a != b:
+            self._rows[b] ^= 1 << a
+        self._used ^= 1 << TILES[a][b]
+
+    def after(self, tile: int, end: int, far: int) -> float:
+        """What the best chain of `far` turns is worth that begins at a number once a tile is laid."""
+        a, b = int(HIGH[tile]), int(LOW[tile])
+        self._steps = self._most
+        self._turn(a, b)
+        worth = self._from(end, far)
+        self._turn(a, b)
+        return worth
+
+    def _from(self, end: int, far: int) -> float:
+        row = self._rows[end]
+        if not row or not far:
             return 0.0
-        self._steps -= 1
-        if row >> end & 1:  # a double leads on to the same number: never too early
-            rows[end] = row ^ 1 << end
-            worth = self._tile + 2 * end + self.worth_from(end)
-            rows[end] = row
-            return worth
-        here = (end, *rows)
+        here = self._used, end, far
         if here in self._known:
             return self._known[here]
+        self._steps -= 1
         best = 0.0
+        if row >> end & 1:  # a double leads on to the same number, and brings another play: never too early
+            row = 1 << end
         while row and (self._steps > 0 or best == 0.0):
             new = row.bit_length() - 1
             row ^= 1 << new
-            rows[end] ^= 1 << new
-            rows[new] ^= 1 << end
-            best = max(best, self._tile + end + new + self._keep * self.worth_from(new))
-            rows[end] ^= 1 << new
-            rows[new] ^= 1 << end
-        self._known[here] = best
+            self._turn(end, new)
+            rest = self._from(new, far) if new == end else self._keep * self._from(new, far - 1)
+            self._turn(end, new)
+            best = max(best, self._tile + end + new + rest)
+        if self._steps > 0:
+            self._known[here] = best
         return best

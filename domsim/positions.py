@@ -48,9 +48,8 @@ class Positions:
         self.game.core.start_match(a_round.state)
         a_round.next_round()
         own = (self.log["match"] == self.deal[place]) & (self.log["ply"] < self.moves["ply"][place])
-        for action in self.log["action"][own]:
-            a_round.play(self.game.action_text(int(action)))
-        return a_round.record(**extra)
+        actions = [self.game.action_text(int(action)) for action in self.log["action"][own]]
+        return a_round.record() | {"actions": actions} | extra
 
 
 def draw_positions(agent: Agent, number: int, *, seats: int | None = None, suite: str, seed: int) -> Positions:

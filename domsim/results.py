@@ -245,10 +245,19 @@ def read_table(path: str | Path) -> pd.DataFrame:
     given = Path(path)
     for candidate in (given, given.with_name(given.name + ".parquet"), given.with_name(given.name + ".csv")):
         if candidate.is_file() and candidate.suffix == ".parquet":
-            return pd.read_parquet(candidate)
+            return _read_parquet(candidate)
         if candidate.is_file() and candidate.suffix == ".csv":
             return _read_csv(candidate)
     raise SpecError(f"{given}: no such table; expected {given.name}.parquet or {given.name}.csv")
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    """Column by column: never more than one is in memory twice."""
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path) as file:
+        columns = {name: file.read([name]).to_pandas()[name] for name in file.schema_arrow.names}
+    return pd.DataFrame(columns, copy=False)
 
 
 def _read_csv(path: Path) -> pd.DataFrame:

@@ -1,7 +1,6 @@
 """The audit of hints: drawn evenly, repeatable, no regret against itself, and what it writes can be replayed."""
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from domsim.agent import load_agent
+from domsim.batch import Batch
 from domsim.cli import app
 from domsim.errors import DomsimError
 from domsim.games import GAMES, find_game
 from domsim.hint_audit import audit_hints, other_word
-from domsim.hints import choices_of, moves_of, round_of
+from domsim.hints import choices_of, moves_of, round_of, scores_of
 from domsim.positions import draw_positions, select
 from domsim.record import parse_record, to_json
 
@@ -35,12 +35,12 @@ def test_positions_are_decisions_of_the_agents_own_rounds(game: str) -> None:
 
 def test_every_decision_is_as_likely() -> None:
     agent = load_agent("careful", find_game("cuban"))
-    stages: Counter[int] = Counter()
-    whole = draw_positions(agent, 10**6 if False else 400, suite="smoke", seed=0)
-    stages.update(whole.moves.stage.tolist())
-    rounds = draw_positions(agent, 400, suite="smoke", seed=1)
-    shares = np.bincount(rounds.moves.stage, minlength=3) / 400
-    assert all(abs(shares[stage] - stages[stage] / 400) < 0.12 for stage in range(3))
+    batch, counts = Batch("cuban", 300, suite="smoke", seed=2), np.zeros(3)
+    while len(moves := batch.legal()):
+        counts += np.bincount(moves.stage, minlength=3)
+        batch.play_scores(scores_of(agent, moves))
+    drawn = np.bincount(draw_positions(agent, 900, suite="smoke", seed=1).moves.stage, minlength=3)
+    assert np.abs(drawn / drawn.sum() - counts / counts.sum()).max() < 0.05
 
 
 def test_some_plays_of_some_decisions() -> None:
@@ -102,8 +102,8 @@ def test_refusals() -> None:
 
 def test_command(tmp_path: Path) -> None:
     out = tmp_path / "worst.jsonl"
-    arguments = "audit-hints cuban --agent heaviest --against search?ways=20 --positions 30 --out".split()
-    made = CliRunner().invoke(app, [*arguments, str(out)])
+    judged = ["audit-hints", "cuban", "--agent", "heaviest", "--against", "search?ways=20"]
+    made = CliRunner().invoke(app, [*judged, "--positions", "30", "--out", str(out)])
     assert made.exit_code == 0, made.output
     assert "agreement" in made.stdout and "regret" in made.stdout
     records = [json.loads(line) for line in out.read_text().splitlines()]

@@ -203,7 +203,7 @@ def test_the_score_of_the_match_is_seen() -> None:
     seen = moves_of(round_of(parse_record(to_json(record | {"match": {"scores": [35, 80]}}))))
     assert seen["score"][0].tolist() == [35, 80, 35, 80]
     for wrong in ([1], [1, -1], "12", 3):
-        with pytest.raises(RecordError, match="match.scores"):
+        with pytest.raises(RecordError, match=r"match\.scores"):
             round_of(parse_record(to_json(record | {"match": {"scores": wrong}})))
 
 

@@ -47,6 +47,11 @@ def _own_end(moves: Moves, play: int) -> int:
     return int(moves.new[play] if line in (seat, START) else moves["end"][decision, seat])
 
 
+def _new(moves: Moves, play: int) -> int:
+    """The number that a play leaves."""
+    return int(moves.new[play])
+
+
 def matched(moves: Moves, play: int) -> int:
     """The number that a play covers."""
     return int(moves.action[play]) >> 4 & 15
@@ -148,10 +153,8 @@ def phrase(moves: Moves, play: int, feature: str, difference: int = 0) -> str:
     fields: dict[str, int | str] = {"value": value, "difference": difference, "word": in_words(value)}
     fields["tiles"] = f"{in_words(value)} tile{'' if value == 1 else 's'}"
     fields["owner"] = moves.game.line_text(int(moves.line[play])) if 0 <= moves.line[play] < START else "-"
-    numbers = {"new": int(moves.new[play]), "matched": matched(moves, play)}
-    if moves.line[play] >= 0:
-        numbers |= {name: number(moves, play) for name, number in words.numbers.items()}
-    for name, number in numbers.items():
-        fields[name] = number
-        fields[f"{name}_tiles"] = f"{in_words(value)} {number}{'' if value == 1 else 's'}"
+    for name, number in {"new": _new, "matched": matched, **words.numbers}.items():
+        pip = number(moves, play) if moves.line[play] >= 0 else None  # a stop leaves no number
+        fields[name] = "-" if pip is None else pip
+        fields[f"{name}_tiles"] = f"{in_words(value)} {fields[name]}{'' if value == 1 else 's'}"
     return text.format(**fields)
