@@ -10,7 +10,7 @@
 | `fixed_point` | what a whole weight is divided by: 1024 |
 | `weights`, `fixed` | by stage, by feature: as decimal numbers, and as whole ones in 1 / `fixed_point` |
 | `decisions` | golden ones: `record`, a partial record that stops there, `seat`, `stage`, and the rest |
-| `legal` of a decision | all actions: `action`, `features` (whole numbers in order), `score` (sum of `fixed` times those) |
+| `legal` of a decision | all actions: `action`, `features` (whole, in order), `score` (sum of `fixed` times those) |
 | `ties`, `choice` | all actions with the highest score, and the first of them; an agent may choose any of `ties` |
 """
 

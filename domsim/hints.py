@@ -13,7 +13,7 @@ from domsim.core.game import PLAY, kind_of
 from domsim.core.plain import Plain
 from domsim.errors import AgentError, DomsimError, OtherGameError, RecordError
 from domsim.games.base import whole_number
-from domsim.games.phrases import in_words, phrase, words_of
+from domsim.games.phrases import phrase, words_of
 from domsim.moves import Moves
 from domsim.record import Record, check_result, open_round, parse_record, play_actions, to_json
 from domsim.round import Round, listed_actions
@@ -187,7 +187,7 @@ def _comparison(moves: Moves, feature: str, play: int, other: int) -> str:
     if own == 0:
         return f"unlike {moves.text(other)}: {phrase(moves, other, feature, next_one)}"
     text = phrase(moves, play, feature, own - next_one)
-    return f"{text} ({moves.text(other)}: {in_words(next_one)})" if next_one else text
+    return f"{text} ({moves.text(other)}: {next_one})" if next_one else text
 
 
 def _expected(moves: Moves, agent: Agent, ways: int) -> list[Interval]:

@@ -24,10 +24,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from domsim import load_result, read_table, run_tournament
+from domsim import cli, load_result, read_table, run_tournament
 from domsim import run as run_module
 from domsim.agent import agent_sources, load_agent
-from domsim.errors import AgentError, SpecError, Unfinished
+from domsim.errors import AgentError, DomsimError, SpecError, Unfinished
 from domsim.games import GAMES
 from domsim.report import write_report
 from domsim.results import TableWriter
@@ -306,7 +306,7 @@ def test_a_full_disk(plan: Plan, whole: Result, tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
         store = Store.open(disk / "run", plan, CHUNK, "", resume=True)
         kept = [chunk for chunk in store.chunks if chunk not in store.missing()]
-        assert 2 <= len(kept)
+        assert len(kept) >= 2
         for first, deals in kept:
             assert store.load(first).rounds.tobytes() == play_deals(plan, first, deals).rounds.tobytes()
         subprocess.run(["mount", "-o", "remount,size=50m", disk], check=True)
@@ -380,14 +380,14 @@ def test_a_broken_part_is_named(plan: Plan, tmp_path: Path) -> None:
 def test_interrupted(agent: str, jobs: int, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     name = agent if agent == "careful" else str(tmp_path / agent)
-    plan = make_plan(Spec("cuban", (name, "random"), 2000 if agent == "careful" else 400, "smoke"))
-    process = start(*tournament(plan, tmp_path / "run", "--jobs", jobs, chunk=5), cwd=tmp_path)
+    plan = make_plan(Spec("cuban", (name, "random"), 2000 if agent == "careful" else 800, "smoke"))
+    process = start(*tournament(plan, tmp_path / "run", "--jobs", jobs, chunk=20), cwd=tmp_path)
     wait_for_parts(tmp_path / "run", process)
     os.killpg(process.pid, signal.SIGINT)
     code, lines, _ = ended(process)
     assert code == 130
     assert lines == [f"domsim: interrupted; finished chunks are kept, go on with --resume --out {tmp_path / 'run'}"]
-    assert 2 <= len(parts(tmp_path / "run")) < plan.spec.deals // 5
+    assert 2 <= len(parts(tmp_path / "run")) < plan.spec.deals // 20
     resumed = run_in_folder(plan, tmp_path / "run", resume=True)
     assert resumed.digest == run_in_folder(plan, tmp_path / "whole").digest
 
@@ -408,16 +408,10 @@ def test_interrupted_while_the_tables_are_written(
 
 
 def test_out_of_time(plan: Plan, whole: Result, tmp_path: Path) -> None:
-    stops = 0
-    for jobs in (1, 2) * 10:
-        try:
-            run_in_folder(plan, tmp_path / "run", chunk=CHUNK, jobs=jobs, seconds=0, resume=True)
-        except Unfinished as stop:
-            stops += 1
-            assert str(stop).startswith(f"time is up with {15 - stops} of 15 chunks to play; go on with --resume")
-        else:
-            break
-    assert stops == 14
+    for left in range(14, 0, -1):
+        with pytest.raises(Unfinished, match=f"time is up with {left} of 15 chunks to play; go on with --resume"):
+            run_in_folder(plan, tmp_path / "run", chunk=CHUNK, jobs=1 + left % 2, seconds=0, resume=True)
+    run_in_folder(plan, tmp_path / "run", seconds=0, resume=True)
     assert same(tmp_path / "run", whole)
 
 
@@ -432,9 +426,8 @@ def test_the_command_out_of_time(tmp_path: Path) -> None:
         assert found is not None
         left.append(int(found[1]))
     assert 25_000 > left[0] > left[1] > 0
-    code, lines, _ = ended(start("tournament", "cuban", "--agents", "careful,random", "--resume", cwd=tmp_path))
-    assert code == 1
-    assert "--out" in lines[0]
+    with pytest.raises(DomsimError, match="--out"):
+        cli.tournament("cuban", "careful,random", resume=True)
 
 
 # --- workers anywhere ------------------------------------------------------------------------------------------------
@@ -587,7 +580,7 @@ def test_a_million_rounds(tmp_path: Path) -> None:
     assert len(read_table(tmp_path / "run" / "rounds")) > 1_000_000
 
 
-def test_progress_is_shown_on_a_terminal_only(plan: Plan, tmp_path: Path) -> None:
+def test_progress_is_shown_on_a_terminal(plan: Plan, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     process = start(*tournament(plan, tmp_path / "run"), cwd=tmp_path, stderr=theirs)
@@ -599,5 +592,5 @@ def test_progress_is_shown_on_a_terminal_only(plan: Plan, tmp_path: Path) -> Non
     os.close(ours)
     process.communicate()
     assert process.returncode == 0
+    # that it is shown on a terminal only, the empty `lines` of other tests say
     assert re.search(rb"60/60 \[\d\d:\d\d<\d\d:\d\d, +[\d.]+deal/s\]", shown)
-    assert ended(start(*tournament(plan, tmp_path / "other"), cwd=tmp_path))[1] == []

@@ -1,9 +1,10 @@
 """Situations whose right play is plain to everybody at the table: the strongest weights file has to see them too.
 
 `scenarios/GAME.jsonl` has one a line: `record`, a partial record; `first`, plays of which one has to be ranked first,
-or `not_first`, plays of which none may be; `why`. Most were drawn from rounds of `careful` on random deals, by what a play
-does (a feature) and by playouts: the difference is at least 8 points and five standard errors whether `careful`,
-`heaviest`, `doubles-first` or `expert` plays on. The others were set up by hand. No agent was asked for its play.
+or `not_first`, plays of which none may be; `why`. Most were drawn from rounds of `careful` on random deals, by what a
+play does (a feature) and by playouts: it is better by five standard errors or more whether `careful`, `heaviest`,
+`doubles-first` or `expert` plays on, by 8 points or more where `careful` does. The others were set up by hand. No agent
+was asked for its play.
 `known_failure` marks those that the agent does get wrong.
 """
 
