@@ -52,13 +52,13 @@ class Planner:
         self._keep = keep
         self._far = far
         self._steps = steps
-        self._weights = np.array(list(WEIGHTS.values()))
 
     def score(self, moves: Moves) -> npt.NDArray[np.float64]:
         """The weighted features of every action, and the worth of the best chain it leaves, `(M,)`."""
         view = moves.view
-        columns = np.stack([moves[name] for name in WEIGHTS], axis=1)
-        scores: npt.NDArray[np.float64] = columns @ self._weights
+        scores = np.zeros(len(moves.action))
+        for name, weight in WEIGHTS.items():  # one after another: a matrix product may round otherwise in other batches
+            scores += weight * moves[name]
         at_once = (view["lap_over"] == 0) & (view["first_turn"] == 0)
         seats = view["seat"].tolist()
         ends = view["end"][np.arange(len(moves)), view["seat"]].tolist()

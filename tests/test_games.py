@@ -149,9 +149,7 @@ def check_deal(record: dict, key: int, match: Any) -> None:
     claims = []
     named = record["opening"].get("opener", -1)
     for redeals in itertools.count():
-        *hands, left = shuffle_of(
-            record["game"], key, match.round_number, redeals, record["rules"], record["seats"]
-        )
+        *hands, left = shuffle_of(record["game"], key, match.round_number, redeals, record["rules"], record["seats"])
         claim = match.must_redeal(hands, named)
         if claim is None:
             break

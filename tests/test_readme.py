@@ -1,6 +1,7 @@
 """Every command and every piece of Python in the README runs, and its table is what the quickstart prints."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,14 +46,33 @@ def test_there_are_commands() -> None:
     assert len(PYTHON) >= 3
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_command(command: str, folder: Path) -> None:
-    shell(command, folder)
+def test_commands_in_order(folder: Path) -> None:
+    """One after the other, as a reader would: some use the files of those before."""
+    for command in COMMANDS:
+        shell(command, folder)
 
 
 @pytest.mark.parametrize("code", PYTHON)
 def test_python(code: str, folder: Path) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not here")
+def test_javascript(folder: Path) -> None:
+    command = next(command for command in COMMANDS if command.startswith("domsim export"))
+    shell(command, folder)
+    (folder / "score.mjs").write_text(next(text for language, text in BLOCKS if language == "js"))
+    printed = shell("node score.mjs", folder).splitlines()
+    scores = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in printed[:-1]}
+    assert printed[-1].removeprefix("choice: ") in [play for play in scores if scores[play] == max(scores.values())]
+
+
+def test_hint_prints_what_the_readme_shows(folder: Path) -> None:
+    code = next(text for text in PYTHON if "domsim.hint" in text)
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True, text=True)
+    shown = re.search(r"^```\n(cuban, seat 0, hints.*?)^```", README, re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    assert done.stdout.strip() == shown[1].strip()
 
 
 def test_compare_prints_what_the_readme_shows(folder: Path) -> None:

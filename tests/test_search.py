@@ -37,7 +37,7 @@ KNOWN = {
     "longana": ("longana", {}, 2, 0),
     "mexican": ("mexican", {}, 2, 0),
 }
-POSITIONS = 4  # of every table
+POSITIONS = 3  # of every table
 MOST_HIDDEN, LEAST_WAYS, MOST_WAYS = 7, 3, 80
 A_WAY = 40  # how often a way is expected
 FIVE_ERRORS = 5.7e-7
@@ -250,7 +250,7 @@ def test_one_way_is_played_out_exactly(game: str) -> None:
                 assert found.mean[m] == expected
                 assert found.error[m] == 0
                 compared += 1
-        if compared >= 20:
+        if compared >= 8:
             break
 
 
