@@ -1,6 +1,5 @@
 """Is a candidate better than what it is to replace? One sequential test, which stops as soon as the deals say so."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -65,13 +64,11 @@ def compare(
     plan = make_plan(Spec(game, (candidate, other), max_deals, **spec))
     values = [np.zeros(0)]
     chunks = play_chunks(plan, chunks_of(plan.spec, _CHUNK), jobs, in_order=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # joblib warns that a decided test leaves chunks unplayed
-        for _, _, chunk in chunks:
-            values.append(gains(plan, chunk.sums))
-            if test.update(values[-1]) is not None:
-                break
-        chunks.close()
+    for _, _, chunk in chunks:
+        values.append(gains(plan, chunk.sums))
+        if test.update(values[-1]) is not None:
+            break
+    chunks.close()
     used = np.concatenate(values)[: test.deals_used]
     decision = test.decision or ("undecided" if test.deals_differing else "no difference")
     sequence = confidence_sequence(used)

@@ -233,16 +233,22 @@ def passes_after(result: Found) -> list[Cell]:
     """Mean passes a round of an agent in the seat after the rival, whatever side that is on."""
     rounds, seats = result.rounds, result.plan.seats
     names = list(result.plan.spec.agents)
-    agent = _agents(rounds, seats, names)
-    pair = agent * len(names) + np.roll(agent, 1, axis=1)  # (N, S): who sits here, who sits before
+    pairs = len(names) ** 2
     deal = _group(rounds["deal"])
-    keys, group = np.unique(deal[:, None] * len(names) ** 2 + pair, return_inverse=True)
-    group = group.ravel()
-    passes = np.bincount(group, _by_seat(rounds, "passes", seats).ravel())
-    number_of = np.bincount(group)
-    which = keys % len(names) ** 2
-    found = {int(code): stats.ratio(passes[which == code], number_of[which == code]) for code in np.unique(which)}
-    return [_cell(names[code // len(names)], names[code % len(names)], one) for code, one in found.items()]
+    size = (int(deal.max(initial=-1)) + 1) * pairs
+    passes, number = np.zeros(size), np.zeros(size)
+    for seat in range(seats):  # seat by seat: all at once takes several times the memory of the table
+        here, before = (_agents_at(rounds, q % seats, names) for q in (seat, seat - 1))
+        place = deal * pairs + here * len(names) + before
+        passes += np.bincount(place, rounds[f"passes_{seat}"], size)
+        number += np.bincount(place, minlength=size)
+    by_deal, number_by_deal = passes.reshape(-1, pairs), number.reshape(-1, pairs)
+    found = []
+    for pair in np.flatnonzero(number_by_deal.any(axis=0)):
+        sat = number_by_deal[:, pair] > 0
+        one = stats.ratio(by_deal[sat, pair], number_by_deal[sat, pair])
+        found.append(_cell(names[pair // len(names)], names[pair % len(names)], one))
+    return found
 
 
 def _cell(agent: str, rival: str, found: stats.Interval) -> Cell:
@@ -275,7 +281,12 @@ def _by_seat(table: pd.DataFrame, name: str, seats: int) -> Array:
 
 def _agents(table: pd.DataFrame, seats: int, names: list[str]) -> Array:
     """Numbers in the roster by row and seat, `(N, S) int64`."""
-    return np.stack([_codes(table[f"agent_{seat}"], names) for seat in range(seats)], axis=1)
+    return np.stack([_agents_at(table, seat, names) for seat in range(seats)], axis=1)
+
+
+def _agents_at(table: pd.DataFrame, seat: int, names: list[str]) -> Array:
+    """Numbers in the roster of those in one seat, `(N,) int64`."""
+    return _codes(table[f"agent_{seat}"], names)
 
 
 def _codes(column: "pd.Series[Any]", names: list[str] | tuple[str, ...]) -> Array:

@@ -30,6 +30,10 @@ Rows = list[list[str]]
 _INK = "#202124"  # of text and lines of plots; in the HTML file they take the page's colour instead
 
 
+#: the columns of `rounds` that plots look at
+_READ = ("deal", "ending", "plies", "winner", "opener", "agent", "points", "passes")
+
+
 @dataclass(frozen=True)
 class Loaded:
     """A result with everything computed and read once, and its manifest."""
@@ -139,7 +143,7 @@ def load(result: Result) -> Loaded:
     """The result with its tables in memory."""
     has_manifest = result.folder is not None and (result.folder / MANIFEST).exists()
     manifest = read_manifest(result.folder) if result.folder is not None and has_manifest else {}
-    tables = result.summary, result.pairs, result.matches, result.rounds
+    tables = result.summary, result.pairs, result.matches, result.rounds_with(_READ)
     return Loaded(result.plan, result.sums, *tables, result.digest, manifest)
 
 

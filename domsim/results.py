@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import importlib.util
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -196,7 +197,10 @@ class TableWriter:
         """Take the file away unless it was finished."""
         if self._parquet:
             with contextlib.suppress(OSError):
-                self._writer.close()
+                import pyarrow
+
+            self._writer.close()
+            pyarrow.default_memory_pool().release_unused()
         self._temporary.unlink(missing_ok=True)
 
     def add(self, rows: Array) -> None:
@@ -231,13 +235,19 @@ class TableWriter:
     def close(self) -> Path:
         """Finish the file; only now does it have its name."""
         if self._parquet:
+            import pyarrow
+
             self._writer.close()
+            pyarrow.default_memory_pool().release_unused()
         self._temporary.replace(self.path)
         return self.path
 
 
-def read_table(path: str | Path) -> pd.DataFrame:
+def read_table(path: str | Path, only: Collection[str] | None = None) -> pd.DataFrame:
     """A table written by a run: `read_table("results/rounds")`, with or without the ending.
+
+    Args:
+        only: names of `COLUMNS` (without a seat's number) to read; all of them unless given.
 
     Raises:
         SpecError: there is no such table.
@@ -245,22 +255,28 @@ def read_table(path: str | Path) -> pd.DataFrame:
     given = Path(path)
     for candidate in (given, given.with_name(given.name + ".parquet"), given.with_name(given.name + ".csv")):
         if candidate.is_file() and candidate.suffix == ".parquet":
-            return _read_parquet(candidate)
+            return _read_parquet(candidate, only)
         if candidate.is_file() and candidate.suffix == ".csv":
-            return _read_csv(candidate)
+            return _read_csv(candidate, only)
     raise SpecError(f"{given}: no such table; expected {given.name}.parquet or {given.name}.csv")
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _wanted(name: str, only: Collection[str] | None) -> bool:
+    stem, _, seat = name.rpartition("_")
+    return only is None or (stem if seat.isdigit() else name) in only
+
+
+def _read_parquet(path: Path, only: Collection[str] | None) -> pd.DataFrame:
     """Column by column: never more than one is in memory twice."""
     import pyarrow.parquet
 
     with pyarrow.parquet.ParquetFile(path) as file:
-        columns = {name: file.read([name]).to_pandas()[name] for name in file.schema_arrow.names}
+        names = [name for name in file.schema_arrow.names if _wanted(name, only)]
+        columns = {name: file.read([name]).to_pandas()[name] for name in names}
     return pd.DataFrame(columns, copy=False)
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
+def _read_csv(path: Path, only: Collection[str] | None) -> pd.DataFrame:
     types: dict[str, Any] = json.loads(path.with_suffix(".schema.json").read_text())
     dtypes = {n: pd.CategoricalDtype(t) if isinstance(t, list) else t for n, t in types.items()}
-    return pd.read_csv(path, dtype=dtypes)
+    return pd.read_csv(path, dtype=dtypes, usecols=[name for name in dtypes if _wanted(name, only)])

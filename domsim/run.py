@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 import zipfile
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,10 @@ class Result:
     def rounds(self) -> pd.DataFrame:
         """The `rounds` table."""
         return self._table("rounds")
+
+    def rounds_with(self, only: Collection[str]) -> pd.DataFrame:
+        """Some columns of the `rounds` table, by names of `results.COLUMNS`: a million rounds are large."""
+        return self.rounds if self.folder is None else read_table(self.folder / "rounds", only)
 
     def _table(self, table: str) -> pd.DataFrame:
         if self.folder is not None:

@@ -222,14 +222,15 @@ def add_sums(parts: list[Array]) -> Array:
     return np.concatenate([np.zeros(0, SUMS_DTYPE), *parts])
 
 
-def over_pairings(sums: Array) -> Array:
-    """Sums for every deal and agent, over all its pairings: one row a deal and agent."""
-    order = np.lexsort((sums["agent"], sums["deal"]))
-    rows = sums[order]
-    starts = np.flatnonzero(np.diff(rows["deal"], prepend=-1) | np.diff(rows["agent"], prepend=-1))
-    out = rows[starts].copy()
+def of_agent(sums: Array, number: int) -> Array:
+    """An agent's sums, one row a deal over all its pairings, in order of deal."""
+    rows: Array = sums[sums["agent"] == number]
+    starts = np.flatnonzero(np.diff(rows["deal"], prepend=-1))
+    if len(starts) == len(rows):
+        return rows
+    out: Array = rows[starts]
     for name in DEAL_SUMS:
-        out[name] = np.add.reduceat(rows[name], starts) if len(rows) else 0
+        out[name] = np.add.reduceat(rows[name], starts)
     out["pairing"] = -1
     return out
 
@@ -247,10 +248,9 @@ def summary(game: Game, sums: Array, agents: list[str]) -> pd.DataFrame:
 
 def _table(sums: Array, agents: list[str], measures: dict[str, str]) -> pd.DataFrame:
     """One row an agent; `measures` and the columns they have there."""
-    by_agent = over_pairings(sums)
     rows = []
     for number, name in enumerate(agents):
-        own = by_agent[by_agent["agent"] == number]
+        own = of_agent(sums, number)
         row: dict[str, Any] = {"agent": name, "deals": len(own), "matches": int(own["matches"].sum())}
         for measure, label in measures.items():
             found = estimate(own, measure)

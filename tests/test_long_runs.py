@@ -575,7 +575,6 @@ def test_memory_does_not_grow_with_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="798 MB: copies in summary.over_pairings and plots.passes_after")
 def test_a_million_rounds(tmp_path: Path) -> None:
     assert peak(132_000, tmp_path / "run") < 600
     assert len(read_table(tmp_path / "run" / "rounds")) > 1_000_000
