@@ -268,10 +268,17 @@ class Batch:
             self._advance()
 
     def play_scores(self, scores: npt.ArrayLike) -> None:
-        """Carry out the best-scored action of every waiting decision, `scores (M,)`; ties fall to the seat's stream."""
+        """Carry out the best-scored action of every waiting decision, `scores (M,)`; ties fall to the seat's stream.
+
+        Raises:
+            DomsimError: the wrong number of scores, or one that is not finite.
+        """
         moves = self.legal()
         chosen = np.zeros(len(moves), np.int64)
         values = np.asarray(scores, np.float64)
+        if values.shape != moves.action.shape or not np.isfinite(values).all():
+            found = f"{values.shape}" if values.shape != moves.action.shape else "a value that is not finite"
+            raise DomsimError(f"scores: found {found}, expected finite numbers {moves.action.shape}")
         driver.pick(*driver.as_arguments(moves.first, values, moves.random, chosen))
         self.play(chosen)
 

@@ -14,6 +14,8 @@ from domsim.tiles import quoted
 FORMAT = "domino-round/1"
 #: deeper brackets than any record has; the parser would go down all of them
 _DEEPEST = 100
+#: rounds of a match the core can count
+LAST_ROUND = 2**15 - 1
 
 
 class Record(msgspec.Struct, forbid_unknown_fields=True):
@@ -144,7 +146,9 @@ class Replayer:
         if self._open is None or self._open.ident != ident:
             self._open = None
             if ident in self._seen:
-                raise RecordError(f"match.id: found {ident} again, expected its records to stand together")
+                raise RecordError(
+                    f"match.id: found {_shortened(ident, 60)} again, expected its records to stand together"
+                )
             self._seen.add(ident)
             self._open = MatchInProgress(ident, record)
         in_progress = self._open
@@ -173,7 +177,7 @@ def _ident(match: dict[str, Any]) -> str:
     ident = match.get("id")
     if isinstance(ident, bool) or not isinstance(ident, (str, int)):
         raise RecordError(f"match.id: found {quoted(ident)}, expected text or a number")
-    return quoted(ident)
+    return repr(ident)
 
 
 class MatchInProgress:
@@ -196,7 +200,9 @@ class MatchInProgress:
         game, state = self.round.game, self.round.state
         only_fields(match, "match", ("id", "round", "scores"), ("winners", *game.match_fields))
         if self._over:
-            raise RecordError(f"match.id: found {self.ident} again, expected no round after the end of the match")
+            raise RecordError(
+                f"match.id: found {_shortened(self.ident, 60)} again, expected no round after the end of the match"
+            )
         if not self._sound:
             raise RecordError(f"match.round: found {quoted(match['round'])}, but the round before was bad or not over")
         self._sound = False
@@ -207,7 +213,7 @@ class MatchInProgress:
         ):
             raise RecordError("match: found another game, rules or seats than in the round before")
         self._rounds += 1
-        if whole_number(match["round"], "match.round", 1, 10**6) != self._rounds:
+        if whole_number(match["round"], "match.round", 1, LAST_ROUND) != self._rounds:
             raise RecordError(f"match.round: found {match['round']}, expected {self._rounds}")
         if to_json(match["scores"]) != to_json(self.round.scores):
             raise RecordError(f"match.scores: found {quoted(match['scores'])}, expected {self.round.scores}")

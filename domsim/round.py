@@ -92,8 +92,10 @@ class Round:
         Raises:
             RecordError: as `of`.
         """
-        dealt = [[parse_tile(tile, self._top) for tile in hand] for hand in hands]
-        left = [parse_tile(tile, self._top) for tile in stock]
+        dealt = [
+            [parse_tile(tile, self._top, f"hands, seat {seat}") for tile in hand] for seat, hand in enumerate(hands)
+        ]
+        left = [parse_tile(tile, self._top, "stock") for tile in stock]
         if len(dealt) != self.seats:
             raise RecordError(f"hands: found {len(dealt)}, expected {self.seats}")
         for seat, hand in enumerate(dealt):

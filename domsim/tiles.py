@@ -34,8 +34,11 @@ def tile_text(tile: int) -> str:
     return f"{HIGH[tile]}-{LOW[tile]}"
 
 
-def parse_tile(text: object, top: int = MAX_PIP) -> int:
+def parse_tile(text: object, top: int = MAX_PIP, where: str = "") -> int:
     """Number of a tile written `9-4` or `4-9`.
+
+    Args:
+        where: the field it stands in, for the error.
 
     Raises:
         RecordError: the text is no tile of the double-`top` set.
@@ -46,7 +49,8 @@ def parse_tile(text: object, top: int = MAX_PIP) -> int:
             a, b = int(halves[0]), int(halves[1])
             if max(a, b) <= top:
                 return tile_number(a, b)
-    raise RecordError(f"{quoted(text)} is no tile of the double-{top} set (write 0-0 to {top}-{top})")
+    field = f"{where}: " if where else ""
+    raise RecordError(f"{field}{quoted(text)} is no tile of the double-{top} set (write 0-0 to {top}-{top})")
 
 
 def _is_pip(half: str) -> bool:

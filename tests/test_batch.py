@@ -450,9 +450,6 @@ def test_equal_scores_among_others() -> None:
             assert scores[a + chosen[d]] == scores[a:b].max()
 
 
-@pytest.mark.xfail(
-    reason="Batch.play_scores reads past its scores when they are nan, or fewer than actions", strict=True
-)
 @pytest.mark.parametrize("scores", ["np.full(n, np.nan)", "np.zeros(n - 1)", "np.zeros(n + 1)", "np.zeros((n, 2))"])
 def test_wrong_scores_are_refused(scores: str) -> None:
     """In a process of its own: the kernel may read on beyond the array."""

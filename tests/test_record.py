@@ -879,7 +879,6 @@ def test_a_round_that_is_not_over_ends_its_match() -> None:
         check_refusal(answer, "match.round", "not over")
 
 
-@pytest.mark.xfail(reason="record._ident compares names cut to 60 characters", strict=True)
 def test_long_names_of_matches_are_told_apart() -> None:
     first, second = "x" * 80 + "1", "x" * 80 + "2"
     answers = replayed_match([*match_of(0, 0, ident=first), *match_of(1, 0, ident=second)])

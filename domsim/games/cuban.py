@@ -163,7 +163,7 @@ def _check_lead_draw(s: State, match: dict[str, Any]) -> None:
         where = f"match.lead_draw, draw {number}"
         if not isinstance(draw, list) or len(draw) != seats:
             raise RecordError(f"{where}: found {quoted(draw)}, expected {seats} tiles")
-        tiles = [parse_tile(tile, s.set) for tile in draw]
+        tiles = [parse_tile(tile, s.set, where) for tile in draw]
         if len(set(tiles)) < seats:
             raise RecordError(f"{where}: found {quoted(draw)}, expected {seats} different tiles")
         for q, tile in enumerate(tiles):
@@ -188,6 +188,6 @@ def _check_claims(s: State, claims: object) -> None:
         only_fields(claim, where, ("seat", "doubles"))
         whole_number(claim["seat"], f"{where}, seat", 0, 3)
         doubles = claim["doubles"]
-        tiles = {parse_tile(tile, s.set) for tile in doubles} if isinstance(doubles, list) else set()
+        tiles = {parse_tile(tile, s.set, where) for tile in doubles} if isinstance(doubles, list) else set()
         if not all(HIGH[tile] == LOW[tile] for tile in tiles) or not s.claim_doubles <= len(tiles) == len(doubles):
             raise RecordError(f"{where}: found {quoted(doubles)}, expected {s.claim_doubles} or more different doubles")
