@@ -396,7 +396,8 @@ def play_compiled(seed: int, seats: int, rules: dict, jobs: int, rounds: int, sl
     feature = np.zeros((move.size, features), np.int16)
     chosen = np.zeros(slots, np.int64)
     arrays = driver.as_arguments(
-        states, np.zeros(1, driver.work_dtype(features)), orders, ended, matches, log, np.zeros(1, driver.PASS_ROW), control,
+        states, np.zeros(1, driver.work_dtype(features)), orders, ended, matches, log,
+        np.zeros(1, driver.PASS_ROW), control,
         agents, decision, view, move, feature, chosen,
     )  # fmt: skip
     played = Played()

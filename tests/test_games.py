@@ -13,7 +13,7 @@ import pytest
 
 from domsim.errors import RecordError, RulesError
 from domsim.games import GAMES, find_game
-from domsim.record import replay_lines, to_json
+from domsim.record import LAST_ROUND, Replayer, replay_lines, to_json
 from domsim.recording import record_matches
 from domsim.round import Round
 from domsim.rules import find_rules
@@ -441,6 +441,23 @@ def test_half_finished(game: str) -> None:
     for record, answer in zip(records[2:], answers[2:], strict=True):
         assert answer["ok"] == (record["match"]["id"] != 0)
     assert answers[2]["error"] == "match.round: found 3, but the round before was bad or not over"
+
+
+def test_more_rounds_than_the_core_can_count() -> None:
+    """A round nobody wins can be repeated for ever in a file."""
+    record = {"format": "domino-round/1", "game": "longana", "rules": {"block_scoring": "none"}, "seats": 2}
+    record |= {"hands": [["9-9", "1-0"], ["3-2"]], "stock": [], "actions": ["9-9>start"]}
+    replayer = Replayer(matches=True)
+    answers = []
+    for number, opening in ((1, {"first": True}), (2, {"search_from": 1}), (LAST_ROUND, {"search_from": 1})):
+        if replayer._open is not None:
+            replayer._open._rounds = number - 1
+        match = {"id": 0, "round": number, "scores": [0, 0]}
+        answers.append(replayer.replay(to_json(record | {"opening": opening, "match": match})))
+    assert all(answer["ok"] for answer in answers)
+    match = {"id": 0, "round": LAST_ROUND + 1, "scores": [0, 0]}
+    answer = replayer.replay(to_json(record | {"opening": {"search_from": 1}, "match": match}))
+    assert answer["error"] == "match.round: found 32768, expected a whole number from 1 to 32767"
 
 
 def nonsense(rng: random.Random) -> Any:
