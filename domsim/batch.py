@@ -20,7 +20,7 @@ from domsim.tiles import quoted
 Array = npt.NDArray[Any]
 #: matches in flight when a Python agent plays: enough decisions at once for numpy, few enough for the cache
 SLOTS = 2048
-_ROWS = 8192
+_ROWS = 1024
 
 
 class Batch:
@@ -167,13 +167,13 @@ class Batch:
             driver.advance(*arguments)
             c = self._control[0]
             if c["rounds"]:
-                self._rounds.append(self._round_rows[: c["rounds"]].copy())
+                self._rounds.append(_copy(self._round_rows[: c["rounds"]]))
                 c["rounds"] = 0
             if c["actions"]:
-                self._log.append(self._log_rows[: c["actions"]].copy())
+                self._log.append(_copy(self._log_rows[: c["actions"]]))
                 c["actions"] = 0
             if c["passes"]:
-                self._passes.append(self._pass_rows[: c["passes"]].copy())
+                self._passes.append(_copy(self._pass_rows[: c["passes"]]))
                 c["passes"] = 0
             if c["decisions"] or not c["live"]:
                 break
@@ -334,6 +334,11 @@ class Batch:
         """Every action so far, `LOG`, in order of match, round and ply; kept with `log=True`."""
         rows = np.concatenate([np.zeros(0, LOG), *self._log])
         return rows[np.lexsort((rows["ply"], rows["round_number"], rows["match"]))]
+
+
+def _copy(rows: Array) -> Array:
+    """A copy of structured rows; numpy's own goes field by field."""
+    return np.frombuffer(bytearray(rows.tobytes()), rows.dtype)
 
 
 def logging_of(log: bool, passes: bool = False) -> int:

@@ -25,12 +25,13 @@ class WeightsAsVector:
     """The weights of an agent, applied with numpy: what a vector agent of the same strength costs."""
 
     def __init__(self, agent: Agent) -> None:
-        self._weights = agent.weights[0].astype(np.float64)
-        self.features = tuple(name for name, weight in zip(agent.game.features, self._weights, strict=True) if weight)
+        used = int(np.flatnonzero(agent.weights[0]).max(initial=0)) + 1
+        self._weights = agent.weights[0, :used].astype(np.float64)
+        self.features = agent.game.features[:used]
 
     def score(self, moves: Any) -> npt.NDArray[np.float64]:
         """Sums of weighted features, `(M,)`."""
-        return moves.features.astype(np.float64) @ self._weights  # type: ignore[no-any-return]
+        return moves.features[:, : len(self._weights)].astype(np.float64) @ self._weights  # type: ignore[no-any-return]
 
 
 def bench_game(name: str, seats: int | None = None) -> list[dict[str, Any]]:

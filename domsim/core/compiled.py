@@ -32,6 +32,12 @@ def rule(function: Function) -> Function:
     return cast(Function, jitable(function))
 
 
+def seldom(function: Function) -> Function:
+    """Like `rule`, but left as a call: what is seldom needed would only crowd the loop around it."""
+    jitable: Any = register_jitable(error_model="numpy", nogil=True)
+    return cast(Function, jitable(function))
+
+
 def kernel(function: Function) -> Function:
     """Compile an entry point: cached on disk, without the interpreter's lock."""
     return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))

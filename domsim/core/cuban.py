@@ -1,7 +1,7 @@
 """Cuban partnership dominoes: the rules, by the numbers of the rule page `cuban`."""
 
 from domsim.core import table
-from domsim.core.compiled import State, Work, index, popcount, rule, same
+from domsim.core.compiled import State, Work, index, popcount, rule, same, seldom
 from domsim.core.game import (
     ALTERNATE,
     FEW,
@@ -45,7 +45,7 @@ STATE = state_dtype(
     2,
     [
         ("passes_running", "i1"),  # passes in a row
-        ("doubles_laid", "i1", SEATS),  # doubles a seat has laid
+        ("doubles_laid", "i1", SEATS),  # doubles a seat has laid, in a position made of a view
         ("entitled", "i1"),  # team that names the opener; -1: `opener_by_draw` opens
         ("opener_by_draw", "i1"),
     ],
@@ -215,8 +215,6 @@ def open_round(s: State) -> None:
         s.opener = table.holder_of_highest_double(s, top_of(s))
     s.seat = s.opener
     s.passes_running = 0
-    for q in range(SEATS):
-        s.doubles_laid[q] = 0
     for line in range(2):
         s.end[line] = -1
         s.layer[line] = -1
@@ -249,17 +247,21 @@ def legal(s: State, w: Work) -> int:
 @rule
 def _legal_openings(s: State, w: Work) -> int:
     """Any tile, or the highest double where it must open (rule 7): row 9 - v has the tiles whose larger half is v."""
-    highest_only = must_open_with_double(s)
     q = index(s.seat)
-    found = False
     for row in range(LARGEST + 1):
         a = index(LARGEST - row)
-        bits = s.hand[q, a] & ((2 << a) - 1)
-        if highest_only:
-            bits = 0 if found else bits & 1 << a
-            found = found or bits != 0
-        set_row(w, row, action_code(PLAY, START, a, 0), bits)
+        set_row(w, row, action_code(PLAY, START, a, 0), s.hand[q, a] & ((2 << a) - 1))
+    if must_open_with_double(s):
+        _keep_highest_double(w)
     return end_rows(w, LARGEST + 1)
+
+
+@seldom
+def _keep_highest_double(w: Work) -> None:
+    found = False
+    for row in range(LARGEST + 1):
+        w.bits[row] = 0 if found else w.bits[row] & 1 << LARGEST - row
+        found = found or w.bits[row] != 0
 
 
 @rule
@@ -279,7 +281,6 @@ def apply(s: State, action: int) -> None:
             s.layer[line] = s.seat
             s.layer_ply[line] = s.ply
         table.lay(s, matched, new)
-        s.doubles_laid[q] += same(matched, new)
         s.passes_running = 0
         if s.count[q] == 0:
             s.over = 1
@@ -362,7 +363,7 @@ def features(s: State, action: int, w: Work, need: int) -> None:
         _further_features(s, w, a, x, kept, line)
 
 
-@rule
+@seldom
 def _further_features(s: State, w: Work, a: int, x: int, kept: int, line: int) -> None:
     """The features behind the first few, which most agents do without."""
     q = index(s.seat)
@@ -420,7 +421,7 @@ def observe(s: State, o: State) -> None:
     for r in range(SEATS):
         o.count[r] = s.count[r]
         o.shown[r] = s.shown[r]
-        o.doubles_laid[r] = s.doubles_laid[r]
+        o.doubles_laid[r] = s.doubles[r] - table.doubles_held(s, r)
         o.score[r] = s.score[r]
     o.set = s.set
     o.target = s.target

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from domsim.core import table
-from domsim.core.compiled import State, Work, index, kernel, lowest, popcount, rule, select
+from domsim.core.compiled import State, Work, index, kernel, lowest, popcount, rule, seldom, select
 from domsim.core.game import (
     FEW,
     MAX_ACTIONS,
@@ -244,10 +244,11 @@ def action_at(w: Work, k: int) -> int:
 
 
 @rule
-def best_by_weights(s: State, w: Work, rows: int, agent: Any) -> int:
-    """Put the legal actions with the highest sum of weighted features into `w.move`; how many there are."""
-    part = stage(s)
-    need = agent.need[part]
+def best_by_few(s: State, w: Work, rows: int, agent: Any, part: int) -> int:
+    """Put the legal actions with the highest sum of weighted features into `w.move`; how many there are.
+
+    For agents with weights on the first few features only: nothing in the loop asks what is needed.
+    """
     best = np.int64(-1) << 62
     ties = 0
     for first in range(0, rows, 4):
@@ -256,13 +257,33 @@ def best_by_weights(s: State, w: Work, rows: int, agent: Any) -> int:
             place = lowest(bits)
             bits &= bits - 1
             action = w.code[index(first + (place >> 4))] | place & 15
-            features(s, action, w, need)
+            features(s, action, w, 0)
             value = np.int64(0)
             for f in range(min(FEW, w.feature.size)):
                 value += agent.weight[part, f] * w.feature[f]
-            if need >> FEW != 0:
-                for f in range(FEW, w.feature.size):
-                    value += agent.weight[part, f] * w.feature[f]
+            if value > best:
+                ties = 0
+            best = max(best, value)
+            w.move[ties] = action
+            ties += value == best
+    return ties
+
+
+@seldom
+def best_by_all(s: State, w: Work, rows: int, agent: Any, part: int) -> int:
+    """The same for agents with weights on any feature."""
+    best = np.int64(-1) << 62
+    ties = 0
+    need = agent.need[part]
+    for row in range(rows):
+        bits = w.bits[row]
+        while bits != 0:
+            action = w.code[row] | lowest(bits)
+            bits &= bits - 1
+            features(s, action, w, need)
+            value = np.int64(0)
+            for f in range(w.feature.size):
+                value += agent.weight[part, f] * w.feature[f]
             if value > best:
                 ties = 0
             best = max(best, value)
@@ -274,7 +295,11 @@ def best_by_weights(s: State, w: Work, rows: int, agent: Any) -> int:
 @rule
 def weighted_action(s: State, w: Work, rows: int, q: int, agent: Any) -> int:
     """The legal action with the highest sum of weighted features; equal ones are drawn from."""
-    ties = best_by_weights(s, w, rows, agent)
+    part = stage(s)
+    if agent.need[part] >> FEW == 0:
+        ties = best_by_few(s, w, rows, agent, part)
+    else:
+        ties = best_by_all(s, w, rows, agent, part)
     if ties == 1:
         return int(w.move[0])
     return int(w.move[below(word(s.decision_key[q], s.ply), ties)])
@@ -293,7 +318,7 @@ def play_on(s: State, w: Work, agents: Any, c: Any) -> int:
         if action < 0:
             rows = legal(s, w)
             q = index(s.seat)
-            agent = agents[s.agent[q]]
+            agent = agents[index(s.agent[q])]
             n = count_actions(w, rows)
             s.decisions[q] += n > 1
             if agent.kind == RANDOM:  # also where only one is legal: that is hard to predict
@@ -372,8 +397,11 @@ def ask(s: State, slot: int, w: Work, d: Any, view: Any, move: Any, feature: Any
             move[n] = action
             if c.need != 0:
                 features(s, action, w, c.need)
-                for f in range(w.feature.size):
-                    feature[n, f] = w.feature[f] if c.need >> f & 1 != 0 else 0
+                for f in range(min(FEW, w.feature.size)):
+                    feature[n, f] = w.feature[f]
+                if c.need >> FEW != 0:
+                    for f in range(FEW, w.feature.size):
+                        feature[n, f] = w.feature[f]
             n += 1
     c.moves = n
     c.decisions += 1

@@ -113,6 +113,15 @@ def count_held(s: State, top: int) -> None:
 
 
 @rule
+def doubles_held(s: State, seat: int) -> int:
+    """How many doubles a hand holds."""
+    n = 0
+    for v in range(s.unseen.size):
+        n += s.hand[index(seat), v] >> v & 1
+    return int(n)
+
+
+@rule
 def holder_of_highest_double(s: State, top: int) -> int:
     """The seat with the highest double in the hands; -1 when no hand has one."""
     for v in range(top, -1, -1):
