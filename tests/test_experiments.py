@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 from domsim.cli import app
 from domsim.errors import DomsimError, SpecError
 from domsim.experiment import find_experiment, load_script, read_experiment
+from domsim.folders import shipped
+from domsim.tournament import make_plan
 
 SHIPPED = Path(__file__).parent.parent / "experiments"
 
@@ -100,3 +102,13 @@ def test_shares_by_deal() -> None:
         for seat in range(2):
             expected[row.deal, seat] += won[seat] / sum(won) / 2
     assert shares == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("path", sorted(shipped("experiments").glob("*.toml")), ids=lambda path: path.stem)
+def test_every_shipped_experiment_can_be_played(path: Path) -> None:
+    specs = read_experiment(path)
+    assert specs
+    for spec in specs:
+        plan = make_plan(spec)
+        assert plan.agents
+        assert plan.matches_a_deal > 0
