@@ -199,7 +199,7 @@ def close_match(s: State, row: Any) -> None:
     s.status = IDLE
 
 
-@rule
+@seldom
 def turn_over(s: State, jobs: Any, rounds: Any, matches: Any, c: Any) -> bool:
     """Close the round that is over in this slot and start the next one; False when there is none, or no room."""
     if s.status != IDLE:
@@ -222,19 +222,18 @@ def four_rows(w: Work, first: int) -> int:
 
 
 @rule
-def count_actions(w: Work, rows: int) -> int:
-    """How many actions a legal list holds."""
-    n = popcount(four_rows(w, 0))
+def count_actions(w: Work, rows: int, bits: int) -> int:
+    """How many actions a legal list holds; `bits` are its first four rows."""
+    n = popcount(bits)
     for first in range(4, rows, 4):
         n += popcount(four_rows(w, first))
     return n
 
 
 @rule
-def action_at(w: Work, k: int) -> int:
-    """The k-th action of a legal list, from 0."""
+def action_at(w: Work, k: int, bits: int) -> int:
+    """The k-th action of a legal list, from 0; `bits` are its first four rows."""
     first = 0
-    bits = four_rows(w, 0)
     while k >= popcount(bits):
         k -= popcount(bits)
         first += 4
@@ -319,12 +318,13 @@ def play_on(s: State, w: Work, agents: Any, c: Any) -> int:
             rows = legal(s, w)
             q = index(s.seat)
             agent = agents[index(s.agent[q])]
-            n = count_actions(w, rows)
+            bits = four_rows(w, 0)  # read once: a store in between would have it read again
+            n = count_actions(w, rows, bits)
             s.decisions[q] += n > 1
             if agent.kind == RANDOM:  # also where only one is legal: that is hard to predict
-                action = action_at(w, below(word(s.decision_key[q], s.ply), n))
+                action = action_at(w, below(word(s.decision_key[q], s.ply), n), bits)
             elif n == 1:
-                action = action_at(w, 0)
+                action = action_at(w, 0, bits)
             elif agent.kind == WEIGHTS:
                 action = weighted_action(s, w, rows, q, agent)
             else:
@@ -350,7 +350,7 @@ def write_log(s: State, w: Work, row: Any) -> None:
     row.action = w.action
 
 
-@rule
+@seldom
 def write_pass(s: State, w: Work, passes: Any, c: Any) -> None:
     """Write the numbers that the pass just taken showed to be missing."""
     numbers = s.lacked
@@ -377,7 +377,7 @@ def has_room(move: Any, log: Any, passes: Any, c: Any) -> bool:
     return bool(c.logging & LOG_PASSES == 0 or c.passes + MAX_ROWS <= passes.size)
 
 
-@rule
+@seldom
 def ask(s: State, slot: int, w: Work, d: Any, view: Any, move: Any, feature: Any, c: Any) -> None:
     """Write a decision for a Python agent: what it may see and every legal action with its features."""
     q = index(s.seat)
