@@ -188,9 +188,9 @@ def test_an_agent_that_needs_the_script_that_was_started(monkeypatch: pytest.Mon
 
 
 def test_an_endless_loop_is_stopped() -> None:
-    checks = audited(str(BAD / "loops.py"), time_limit=1.5)
+    checks = audited(str(BAD / "loops.py"), time_limit=4.5)
     assert failed(checks) == ["time"]
-    assert f"stopped after 1.5 s in 'all at once', at {BAD / 'loops.py'}, line 1" in checks["time"].evidence
+    assert f"stopped after 4.5 s in 'all at once', at {BAD / 'loops.py'}, line 1" in checks["time"].evidence
     assert {checks[name].passed for name in NAMES if name != "time"} == {None}
 
 
