@@ -192,3 +192,26 @@ def test_lineups_seat_everybody_everywhere() -> None:
     assert len(field) == 6
     assert (field[0].seatings == 0).sum(axis=0).tolist() == [1, 1, 1, 1]
     assert len(pairings("mix", 4, 6)[0].seatings) == 4
+
+
+def test_blocking_by_hand() -> None:
+    """Who closed blocked rounds and who made whom pass, counted again from the tables."""
+    result = run_tournament("cuban", ["careful", "random"], 40, suite="smoke", passes=True)
+    rounds, passes = result.rounds, result.passes
+    row = result.blocking.set_index("agent").loc["careful"]
+    blocked = rounds[rounds["ending"] == "blocked"]
+    closer = np.where(blocked["last"] % 2 == 0, blocked["agent_0"], blocked["agent_1"])
+    mine = blocked[closer == "careful"]
+    assert row["closed_share"] == pytest.approx(len(mine) / len(blocked))
+    assert row["closed_won_share"] == pytest.approx((mine["last"] % 2 == mine["winner"]).mean())
+    place = ["deal", "pairing", "seating", "round", "ply"]
+    part = 1 / passes.groupby(place)["number"].transform("count")
+    own = passes["by_agent"].eq("careful")
+    for measure, which in (
+        ("itself_passes", passes["distance"] == 0),
+        ("partner_passes", passes["distance"] == 2),
+        ("rivals_pass", passes["distance"] % 2 == 1),
+    ):
+        assert row[measure] == pytest.approx(part[own & which].sum() / len(rounds))
+    total = rounds[[f"passes_{seat}" for seat in range(4)]].to_numpy().sum()
+    assert part.sum() == pytest.approx(total)
