@@ -78,7 +78,7 @@ class Moves:
 
     @property
     def _lays(self) -> Array:
-        lays: Array = self.action >> 16 == PLAY
+        lays: Array = self.action >> 12 == PLAY
         return lays
 
     def __len__(self) -> int:

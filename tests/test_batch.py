@@ -372,7 +372,7 @@ def test_moves_say_what_the_table_of_their_class_says() -> None:
         assert batch.match_of.shape == (d,)
         for play in range(m):
             text = moves.text(play)
-            assert moves.action[play] >> 16 == PLAY  # no choice without a tile in this game
+            assert moves.action[play] >> 12 == PLAY  # no choice without a tile in this game
             tile, line = text.split(">")
             assert f"{HIGH[moves.tile[play]]}-{LOW[moves.tile[play]]}" == tile
             assert {0: "L", 1: "R", 15: "start"}[int(moves.line[play])] == line

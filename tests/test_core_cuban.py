@@ -67,8 +67,8 @@ def random_options(rng: random.Random) -> dict:
 @cache
 def text_of(action: int) -> str:
     """An action's number as text, after the description in `core/game.py`."""
-    if KINDS[action >> 16] != "play":
-        return KINDS[action >> 16]
+    if KINDS[action >> 12] != "play":
+        return KINDS[action >> 12]
     a, b = action >> 4 & 15, action & 15
     line = {0: "L", 1: "R", 15: "start"}[action >> 8 & 15]
     return f"{max(a, b)}-{min(a, b)}>{line}"

@@ -63,7 +63,7 @@ def line_text(line: int) -> str:
 def action_text(action: int) -> str:
     kind = game.kind_of(action)
     if kind != game.PLAY:
-        assert action == kind << 16
+        assert action == kind << 12
         return WORDS[kind]
     tile = tile_number(game.matched_of(action), game.new_of(action))
     return f"{TILE_TEXT[tile]}>{line_text(game.line_of(action))}"

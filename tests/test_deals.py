@@ -1,5 +1,6 @@
-"""Deals of `cuban` against exact probabilities: 200,000 of them, claims off and on."""
+"""Deals of `cuban` against exact probabilities: 200,000 of them, claims off and on; and how hands are made of bits."""
 
+import random
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from domsim.core import cuban
+from domsim.core import cuban, table
+from domsim.core.compiled import gather
+from domsim.core.plain import Plain
 from domsim.games import find_game
 from domsim.rules import find_rules
 from domsim.seeds import deal_keys, find_suite
@@ -204,3 +207,33 @@ def test_deals_that_stand_are_even_among_those_that_may() -> None:
             if k + sum(split) <= 10
         )
         check_share(doubles == k, Fraction(others, ways_to_take(55, (10,) * 4)) / stands)
+
+
+def test_bits_are_gathered_alike_with_and_without_the_instruction() -> None:
+    """And as the digits of a binary number, chosen and joined."""
+    by_instruction, by_loop = njit(lambda x, places: gather(x, places)), njit(gather)
+    for word, places in np.random.default_rng(1).integers(0, 2**63, (1000, 2)).tolist():
+        digits = [w for w, m in zip(f"{word:064b}", f"{places:064b}", strict=True) if m == "1"]
+        expected = int("".join(digits), 2)
+        assert by_instruction(word, places) == by_loop(word, places) == gather(word, places) == expected
+
+
+@pytest.mark.parametrize("name", ["cuban", "longana", "mexican"])
+def test_hands_dealt_are_hands_held_tile_by_tile(name: str) -> None:
+    game = find_game(name)
+    for seats in game.seats:
+        state = Plain(game.new_states(1, game.rules.of({}), seats))[0]
+        number = len(state.stock) - 1
+        dealt = min(10, number // seats)
+        for key in range(30):
+            order = list(range(number))
+            random.Random(key).shuffle(order)
+            for place, tile in enumerate(order):
+                state.stock[place] = tile
+            table.deal_hands(state, dealt)
+            hands = [[[int(row) for row in state.hand[q]], state.pips[q], state.doubles[q]] for q in range(seats)]
+            table.clear_hands(state)
+            for place in range(seats * dealt):
+                table.hold(state, place // dealt, order[place])
+            held = [[[int(row) for row in state.hand[q]], state.pips[q], state.doubles[q]] for q in range(seats)]
+            assert hands == held and {int(state.count[q]) for q in range(seats)} == {dealt}

@@ -65,7 +65,6 @@ def start_match(s):
 def start_round(s):
     table.begin_round(s, TOP)
     s.lead = s.next_lead
-    table.clear_hands(s)
     shuffle(s, TILES, s.seats * s.hand_size, child(child(s.round_key, DEAL_STREAM), 0))
     table.deal_hands(s, s.hand_size)
     open_round(s)

@@ -298,7 +298,7 @@ def play_upto(key: int, point: int = 1) -> Iterator[Any]:
         while total < 10:
             word = dealing.decision_word(key, number, seat, len(plies))
             step = 1 + dealing.draw(word, 0, 3) if seat == 0 else (yield total)
-            plies.append((seat, 1 << 16 | step))
+            plies.append((seat, 1 << 12 | step))
             total, last, seat = total + step, seat, 1 - seat
         points = [0, 0]
         points[last] = point
@@ -322,7 +322,7 @@ def play_heap(key: int, after: Callable[[int], int] = lambda seat: (seat + 1) % 
                 step = legal[dealing.draw(word, 0, len(legal))]
             else:
                 step = yield left
-            plies.append((seat, 2 << 16 if step == 1 else 1 << 16 | 2 << 8 | 2))
+            plies.append((seat, 2 << 12 if step == 1 else 1 << 12 | 2 << 8 | 2))
             taken[seat] += step
             left, last, seat = left - step, seat, after(seat)
         points = [0, 0, 0]
@@ -350,7 +350,7 @@ def expected(game: Callable[[int], Iterator[Any]], seats: int, found: dict[str, 
                 while log[position][3] != outside:
                     position += 1
                 action = log[position][4]
-                answer = action & 15 if action >> 16 == 1 else 1
+                answer = action & 15 if action >> 12 == 1 else 1
                 position += 1
                 continue
             number, plies, last, winner, points = event

@@ -79,6 +79,17 @@ def select(x: int, k: int) -> int:
     return lowest(x)
 
 
+def gather(x: int, places: int) -> int:
+    """The bits of `x` at the places set in `places`, side by side; both are 64-bit numbers, neither negative."""
+    bits = 0
+    width = 0
+    while places != 0:
+        bits |= (x >> lowest(places) & 1) << width
+        places &= places - 1
+        width += 1
+    return bits
+
+
 def index(x: int) -> int:
     """A number from 0 to 255 to be used as an index: compiled code then skips the test for negative ones."""
     return int(x)
@@ -118,35 +129,32 @@ def _select_table() -> npt.NDArray[np.uint8]:
     return places.ravel()
 
 
-_HAS_PDEP = platform.machine() in ("x86_64", "AMD64") and bool(get_host_cpu_features().get("bmi2"))
+_HAS_BMI2 = platform.machine() in ("x86_64", "AMD64") and bool(get_host_cpu_features().get("bmi2"))
 _PLACES = _select_table()
 _ONES, _HIGHS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _FIVES, _THREES, _FS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
 _U1, _U2, _U3, _U4, _U7, _U8, _U56 = (np.uint64(n) for n in (1, 2, 3, 4, 7, 8, 56))
 
 
-def _deposit(builder: Any, x: Any, k: Any) -> Any:
-    """x86's `pdep` puts a 1 at the k-th bit set."""
-    word_type = ir.IntType(64)
-    pdep = builder.module.declare_intrinsic(
-        "llvm.x86.bmi.pdep.64", (), ir.FunctionType(word_type, [word_type, word_type])
-    )
-    bit = builder.shl(ir.Constant(word_type, 1), k)
-    return builder.cttz(builder.call(pdep, [bit, x]), ir.Constant(ir.IntType(1), 1))
+def _bmi2(name: str) -> Any:
+    """An x86 instruction of two 64-bit words that moves bits."""
+
+    def op(typing_context: Any, x: Any, y: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            words = ir.FunctionType(ir.IntType(64), [ir.IntType(64), ir.IntType(64)])
+            values = [
+                context.cast(builder, value, given, types.uint64)
+                for value, given in zip(arguments, signature.args, strict=True)
+            ]
+            return builder.call(builder.module.declare_intrinsic(name, (), words), values)
+
+        return types.int64(x, y), generate
+
+    return intrinsic(op)
 
 
-def _pdep_op(typing_context: Any, x: Any, k: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        values = [
-            context.cast(builder, value, given, types.uint64)
-            for value, given in zip(arguments, signature.args, strict=True)
-        ]
-        return _deposit(builder, *values)
-
-    return types.int64(x, k), generate
-
-
-_select_by_pdep: Any = intrinsic(_pdep_op)
+_deposit: Any = _bmi2("llvm.x86.bmi.pdep.64")
+_extract: Any = _bmi2("llvm.x86.bmi.pext.64")
 
 
 @overloads(select)
@@ -155,8 +163,8 @@ def _select(x: Any, k: Any) -> Any:
 
     Vigna, Broadword implementation of rank/select queries, 2008. It is an eighth of a random ply's time.
     """
-    if _HAS_PDEP:
-        return lambda x, k: _select_by_pdep(x, k)
+    if _HAS_BMI2:
+        return lambda x, k: _cttz(_deposit(np.int64(1) << k, x))
 
     def places(x: int, k: int) -> Any:
         u = np.uint64(x)
@@ -170,3 +178,9 @@ def _select(x: Any, k: Any) -> Any:
         return np.int64(shift) + np.int64(_PLACES[(((u >> shift) & np.uint64(255)) << _U3) | rank])
 
     return places
+
+
+@overloads(gather)
+def _gather(x: Any, places: Any) -> Any:
+    """In one instruction where the machine has it; else as it stands."""
+    return (lambda x, places: _extract(x, places)) if _HAS_BMI2 else gather

@@ -191,7 +191,6 @@ def named_opener(s: State) -> int:
 @rule
 def deal(s: State) -> None:
     """Deal from a fresh shuffle, the `s.redeals`-th of this round."""
-    table.clear_hands(s)
     shuffle(s, tiles_of(s), SEATS * hand_size_of(s), child(child(s.round_key, DEAL_STREAM), s.redeals))
     table.deal_hands(s, hand_size_of(s))
 
@@ -341,7 +340,7 @@ def features(s: State, action: int, w: Work, need: int) -> None:
     line = line_of(action)
     q = index(s.seat)
     kept = a if line == START else index(s.end[1 - line])
-    suit_new = table.kept_of(s, q, x, a, x)
+    suit_new = s.hand[q, x] & ~(1 << a)  # as `kept_of`, with less to ask
     suit_kept = table.kept_of(s, q, kept, a, x)
     n_new, n_kept = popcount(suit_new), popcount(suit_kept)
     unseen_new, unseen_kept = table.unseen_of(s, q, x), table.unseen_of(s, q, kept)

@@ -222,6 +222,12 @@ def four_rows(w: Work, first: int) -> int:
 
 
 @rule
+def four_codes(w: Work, first: int) -> int:
+    """Likewise the actions of four rows, with `new` 0."""
+    return int(w.code[first] | w.code[first + 1] << 16 | w.code[first + 2] << 32 | w.code[first + 3] << 48)
+
+
+@rule
 def count_actions(w: Work, rows: int, bits: int) -> int:
     """How many actions a legal list holds; `bits` are its first four rows."""
     n = popcount(bits)
@@ -238,20 +244,21 @@ def action_at(w: Work, k: int, bits: int) -> int:
         k -= popcount(bits)
         first += 4
         bits = four_rows(w, first)
+    codes = four_codes(w, first)  # all four: they are read while the place is still being found
     place = select(bits, k)
-    return int(w.code[index(first + (place >> 4))] | place & 15)
+    return int(codes >> (place & 48) & 0xFFFF | place & 15)
 
 
 @rule
-def best_by_few(s: State, w: Work, rows: int, agent: Any, part: int) -> int:
+def best_by_few(s: State, w: Work, rows: int, bits: int, agent: Any, part: int) -> int:
     """Put the legal actions with the highest sum of weighted features into `w.move`; how many there are.
 
     For agents with weights on the first few features only: nothing in the loop asks what is needed.
     """
     best = np.int64(-1) << 62
     ties = 0
-    for first in range(0, rows, 4):
-        bits = four_rows(w, first)
+    first = 0
+    while True:
         while bits != 0:
             place = lowest(bits)
             bits &= bits - 1
@@ -263,9 +270,12 @@ def best_by_few(s: State, w: Work, rows: int, agent: Any, part: int) -> int:
             if value > best:
                 ties = 0
             best = max(best, value)
-            w.move[ties] = action
+            w.move[np.uint16(ties)] = action  # unsigned: no test for a negative index
             ties += value == best
-    return ties
+        first += 4
+        if first >= rows:
+            return ties
+        bits = four_rows(w, first)
 
 
 @seldom
@@ -286,17 +296,17 @@ def best_by_all(s: State, w: Work, rows: int, agent: Any, part: int) -> int:
             if value > best:
                 ties = 0
             best = max(best, value)
-            w.move[ties] = action
+            w.move[np.uint16(ties)] = action
             ties += value == best
     return ties
 
 
 @rule
-def weighted_action(s: State, w: Work, rows: int, q: int, agent: Any) -> int:
+def weighted_action(s: State, w: Work, rows: int, bits: int, q: int, agent: Any) -> int:
     """The legal action with the highest sum of weighted features; equal ones are drawn from."""
     part = stage(s)
     if agent.need[part] >> FEW == 0:
-        ties = best_by_few(s, w, rows, agent, part)
+        ties = best_by_few(s, w, rows, bits, agent, part)
     else:
         ties = best_by_all(s, w, rows, agent, part)
     if ties == 1:
@@ -326,7 +336,7 @@ def play_on(s: State, w: Work, agents: Any, c: Any) -> int:
             elif n == 1:
                 action = action_at(w, 0, bits)
             elif agent.kind == WEIGHTS:
-                action = weighted_action(s, w, rows, q, agent)
+                action = weighted_action(s, w, rows, bits, q, agent)
             else:
                 w.rows = rows
                 return ASK

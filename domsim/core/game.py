@@ -20,10 +20,10 @@ A game's module (`core/cuban.py` is one) holds:
 | `know(s, h)` | what every seat is known to lack, for giving out the hidden tiles |
 | `worth(s, seat)` | what a round that is over is worth to a seat, for choosing by playouts |
 
-An action is a number, `kind << 16 | line << 8 | matched << 4 | new`: a play lays the tile `matched-new` on a line whose
-end shows `matched` and then shows `new`. A legal list is a few rows, each an action with `new` 0 and a set of bits: one
-legal action for every bit, with its place as `new`. Rows may be empty, the list is not; their number is a multiple of
-four.
+An action is a number of 16 bits, `kind << 12 | line << 8 | matched << 4 | new`: a play lays the tile `matched-new` on a
+line whose end shows `matched` and then shows `new`. A legal list is a few rows, each an action with `new` 0 and a set
+of bits: one legal action for every bit, with its place as `new`. Rows may be empty, the list is not; their number is a
+multiple of four.
 """
 
 import hashlib
@@ -120,13 +120,13 @@ def state_dtype(
 @rule
 def action_code(kind: int, line: int, matched: int, new: int) -> int:
     """The number of an action."""
-    return kind << 16 | line << 8 | matched << 4 | new
+    return kind << 12 | line << 8 | matched << 4 | new
 
 
 @rule
 def kind_of(action: int) -> int:
     """PASS, PLAY, DRAW or STOP."""
-    return action >> 16
+    return action >> 12
 
 
 @rule
@@ -166,7 +166,7 @@ def end_rows(w: Work, rows: int) -> int:
 @rule
 def only(w: Work, kind: int) -> int:
     """A legal list of one action that lays no tile; the number of rows."""
-    set_row(w, 0, kind << 16, 1)
+    set_row(w, 0, action_code(kind, 0, 0, 0), 1)
     return end_rows(w, 1)
 
 

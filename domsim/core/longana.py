@@ -122,7 +122,6 @@ def start_round(s: State) -> None:
 @rule
 def deal(s: State) -> None:
     """Deal from a fresh shuffle, the `s.redeals`-th of this round."""
-    table.clear_hands(s)
     shuffle(s, TILES, s.seats * s.hand_size, child(child(s.round_key, DEAL_STREAM), s.redeals))
     table.deal_hands(s, s.hand_size)
 

@@ -147,7 +147,6 @@ def start_round(s: State) -> None:
 @rule
 def deal(s: State) -> None:
     """Deal from a fresh shuffle of the whole set; the stock is what follows the hands."""
-    table.clear_hands(s)
     shuffle(s, TILES, TILES, child(child(s.round_key, DEAL_STREAM), 0))
     table.deal_hands(s, hand_size_of(s))
     s.stock_next = s.seats * hand_size_of(s)
