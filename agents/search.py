@@ -14,7 +14,7 @@ TRUST = {"cuban": 0.5, "longana": 0.5, "mexican": 50.0}
 class Search:
     """plays every legal action out on many ways the hidden tiles may lie, and takes the best on average"""
 
-    def __init__(self, ways=100, playout="expert", trust=1.0, stop=0.0):
+    def __init__(self, ways=400, playout="expert", trust=1.0, stop=0.0):
         """Set how long it thinks.
 
         Args:

@@ -44,7 +44,9 @@ def tournament(
         str | None, typer.Option(help="Stop after about so long, exit 0, to go on with --resume: 90s, 10m, 2h.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the tables.")] = None,
-    chunk: Annotated[int, typer.Option(min=1, help="Deals that are handed out, and kept, at once.")] = 500,
+    chunk: Annotated[
+        int | None, typer.Option(min=1, help="Deals that are handed out, and kept, at once; an eighth, or 500.")
+    ] = None,
     resume: Resume = False,
     option: Options = [],  # noqa: B006
 ) -> None:
@@ -249,7 +251,7 @@ def bench(
 @app.command()
 def hint(
     file: Annotated[str, typer.Argument(help="File of records that stop at a decision, or - for standard input.")],
-    agent: Annotated[str, typer.Option(help="Agent that gives the hints.")] = "careful",
+    agent: Annotated[str, typer.Option(help="Agent that gives the hints.")] = "expert",
     top: Annotated[int | None, typer.Option(min=1, help="Plays to show; all, unless given.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON line for each record.")] = False,
     playouts: Annotated[int, typer.Option(min=0, help="Playouts of every play, for its expected points.")] = 0,
@@ -269,7 +271,7 @@ def hint(
 @app.command("audit-hints")
 def audit_hints(
     game: Annotated[str, typer.Argument(help="Game to play.")],
-    agent: Annotated[str, typer.Option(help="Agent whose hints are judged.")] = "careful",
+    agent: Annotated[str, typer.Option(help="Agent whose hints are judged.")] = "expert",
     against: Annotated[str, typer.Option(help="Agent that judges them.")] = "search",
     positions: Annotated[int, typer.Option(min=1, help="Positions, of rounds that the agent plays.")] = 100,
     seats: Annotated[int | None, typer.Option(help="Seats at the table.")] = None,

@@ -22,7 +22,7 @@ from domsim.stats import Interval, t_quantile
 from domsim.tiles import quoted
 
 #: who plays out the rounds when the agent itself runs in Python
-PLAYOUT = "careful"
+PLAYOUT = "expert"
 _LEVEL = 0.95
 
 
@@ -78,7 +78,7 @@ class Hint:
         return "\n".join(lines)
 
 
-def hint(a_round: Round, agent: str | Agent = "careful", top: int | None = None, playouts: int = 0) -> Hint:
+def hint(a_round: Round, agent: str | Agent = "expert", top: int | None = None, playouts: int = 0) -> Hint:
     """The legal plays of the seat to move, ranked by an agent, with what makes the difference.
 
     Args:
@@ -223,7 +223,7 @@ def _play_lines(place: int, play: Suggestion) -> list[str]:
 
 
 def hint_lines(
-    lines: Iterable[bytes], agent: str = "careful", top: int | None = None, playouts: int = 0
+    lines: Iterable[bytes], agent: str = "expert", top: int | None = None, playouts: int = 0
 ) -> Iterator[tuple[int, Hint | DomsimError]]:
     """For every line of a file of records that is not blank: its number, and a hint or what is wrong with it.
 

@@ -21,12 +21,12 @@ from domsim.errors import SpecError, Unfinished
 from domsim.results import UNFINISHED, Digest, TableWriter, read_table, to_frame
 from domsim.summary import SUMS_DTYPE, add_sums, blocking, pair_table, summary
 from domsim.tournament import (
-    CHUNK,
     Chunk,
     Part,
     Plan,
     Spec,
     WorkerLost,
+    chunk_size,
     chunks_of,
     make_plan,
     outline,
@@ -111,13 +111,14 @@ def run_tournament(
     *,
     jobs: int = 1,
     out: str | Path | None = None,
-    chunk: int = CHUNK,
+    chunk: int | None = None,
     progress: bool = False,
     **spec: Any,
 ) -> Result:
     """Play a tournament; with `out` its tables go there, else they stay in memory.
 
     Args:
+        chunk: deals that are handed out at once; None: an eighth of them, 500 at most.
         spec: further fields of `Spec`: suite, seed, seats, lineup, rounds, rules.
 
     Raises:
@@ -126,7 +127,7 @@ def run_tournament(
     plan = make_plan(Spec(game, tuple(agents), deals, **spec))
     if out is not None:
         return run_in_folder(plan, Path(out), jobs=jobs, chunk=chunk, progress=progress)
-    todo = chunks_of(plan.spec, chunk)
+    todo = chunks_of(plan.spec, chunk or chunk_size(plan.spec))
     found = {first: part for first, _, part in _with_progress(plan, todo, jobs, progress, deals)}
     parts = tuple(found[first] for first, _ in todo)
     digest = Digest(_TABLES)
@@ -141,7 +142,7 @@ def run_in_folder(
     folder: Path,
     *,
     jobs: int = 1,
-    chunk: int = CHUNK,
+    chunk: int | None = None,
     progress: bool = False,
     resume: bool = False,
     command: str = "",
@@ -160,7 +161,7 @@ def run_in_folder(
         WorkerLost: a worker was killed; the chunks played so far are kept.
         Unfinished: time is up; the chunks played so far are kept.
     """
-    store = Store.open(folder, plan, chunk, command, resume)
+    store = Store.open(folder, plan, chunk or chunk_size(plan.spec), command, resume)
     if store.manifest["status"] == "finished":
         return load_result(folder)
     end = None if seconds is None else time.monotonic() + seconds

@@ -33,8 +33,8 @@ from domsim.tiles import quoted
 
 Array = npt.NDArray[Any]
 Part = tuple[int, int, "Chunk"]
-#: deals of a chunk, unless told otherwise: a second or so of work
-CHUNK = 500
+#: Unless told otherwise there are so many chunks, that workers are not left idle, or more: of so many deals at most.
+_CHUNKS, _LARGEST_CHUNK = 8, 500
 _META = np.dtype([("deal", "i8"), ("pairing", "i2"), ("seating", "i1")])
 
 
@@ -168,6 +168,11 @@ def make_plan(spec: Spec) -> Plan:
         DomsimError: something in it is unknown, out of range or broken.
     """
     return _plan(outline(spec).bundle.to_json())
+
+
+def chunk_size(spec: Spec) -> int:
+    """Deals of a chunk, unless told otherwise; it does not depend on the workers, so that any may go on with a run."""
+    return min(_LARGEST_CHUNK, -(-spec.deals // _CHUNKS))
 
 
 def chunks_of(spec: Spec, size: int) -> list[tuple[int, int]]:

@@ -128,7 +128,7 @@ def test_phrases_say_what_is_there() -> None:
     assert phrase(moves, told["3-2>L"], "suit_new") == "keeps one 2 for its end"
     assert phrase(moves, told["6-3>L"], "next_lacks_new") == "the next rival has shown no 6"
     assert phrase(moves, told["3-2>L"], "next_lacks_kept") == "at the other end the next rival has shown no 4"
-    text = str(hint(round_of(parse_record(to_json(record)))))
+    text = str(hint(round_of(parse_record(to_json(record))), "careful"))
     assert "the next rival has shown no 6" in text.splitlines()[2] + text.splitlines()[3]
 
 

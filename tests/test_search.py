@@ -26,6 +26,7 @@ TABLES = {
     "cuban": ("cuban", {}, 4, 0),
     "cuban, claims": ("cuban", {"claim_doubles": 3, "set": 6}, 4, 0),
     "cuban, tiles left over": ("cuban", {"claim_doubles": 4}, 4, 2),
+    "cuban, highest double": ("cuban", {"first_tile": "highest_double"}, 4, 2),
     "longana": ("longana", {"hand_size": 12}, 4, 1),
     "longana, three seats": ("longana", {}, 3, 2),
     "mexican": ("mexican", {}, 4, 2),
@@ -47,6 +48,10 @@ AGENTS = ["search?ways=10", "random"]
 # --- positions -----------------------------------------------------------------------------------
 
 
+def is_double(tile: int) -> bool:
+    return bool(HIGH[tile] == LOW[tile])
+
+
 class Position:
     """One decision late in a round: the true state, what its mover sees, and all ways the hidden tiles may lie."""
 
@@ -59,7 +64,9 @@ class Position:
         held = {tile for q in range(self.seats) for tile in self.held(q)}
         unseen = [t for t in range(self.tiles) if int(state["unseen"][HIGH[t]]) >> int(LOW[t]) & 1]
         rest = [tile for tile in unseen if tile not in held]
-        self.stock = sorted(chance.sample(rest, min(stock, len(rest))))
+        chance.shuffle(rest)
+        rest.sort(key=is_double, reverse=True)  # doubles that nobody holds tell the most
+        self.stock = sorted(rest[:stock])
         for tile in set(rest) - set(self.stock):
             state["unseen"][HIGH[tile]] &= ~(1 << int(LOW[tile]))
             state["unseen"][LOW[tile]] &= ~(1 << int(HIGH[tile]))
@@ -73,6 +80,10 @@ class Position:
         self.hidden = sorted([t for q in self.others for t in self.held(q)] + self.stock)
         self.truth = {t: q for q in self.others for t in self.held(q)} | dict.fromkeys(self.stock, self.seats)
 
+        self.opened_with_highest = a_round.game.name == "cuban" and a_round.rules.first_tile == "highest_double"
+        known = set(range(self.tiles)) - set(self.hidden)
+        self.highest_known_double = max((int(HIGH[tile]) for tile in known if is_double(tile)), default=-1)
+
     def held(self, seat: int) -> list[int]:
         hand = self.array[0]["hand"][seat]
         return [t for t in range(self.tiles) if int(hand[HIGH[t]]) >> int(LOW[t]) & 1]
@@ -82,6 +93,8 @@ class Position:
         a, b = int(HIGH[tile]), int(LOW[tile])
         shown = int(self.view["shown"][0][seat])
         barred = int(self.view["no_double"][0][seat]) if "no_double" in self.view.dtype.names else 0
+        if a == b and self.opened_with_highest and a > self.highest_known_double:
+            return False
         return not (shown >> a | shown >> b) & 1 and not (a == b and barred >> a & 1)
 
     def agrees(self, way: dict[int, int]) -> bool:
@@ -90,7 +103,7 @@ class Position:
             return False
         if "doubles_laid" not in self.view.dtype.names or not self.view["claim_doubles"][0]:
             return True
-        doubles = Counter(seat for tile, seat in way.items() if HIGH[tile] == LOW[tile])
+        doubles = Counter(seat for tile, seat in way.items() if is_double(tile))
         laid, limit = self.view["doubles_laid"][0], int(self.view["claim_doubles"][0])
         return all(int(laid[seat]) + doubles[seat] < limit for seat in self.others)
 

@@ -465,11 +465,26 @@ def restore(s: State, o: State) -> None:
 
 @rule
 def know(s: State, h: State) -> None:
-    """Numbers shown not to be held; and a hand that was not claimed on had few doubles (rule 4)."""
+    """Numbers shown not to be held; few doubles in a hand not claimed on (rule 4), no high ones by rule 7."""
+    no_doubles = doubles_in_no_hand(s)
     for r in range(SEATS):
         h.lacks[r] = s.shown[r]
-        h.lacks_double[r] = 0
+        h.lacks_double[r] = no_doubles
         h.double_room[r] = s.claim_doubles - 1 - s.doubles_laid[r] if s.claim_doubles != 0 else 10
+
+
+@rule
+def doubles_in_no_hand(s: State) -> int:
+    """Doubles above the highest one that is laid or in the mover's hand, as bits, where the highest had to open (7)."""
+    if s.first_tile != HIGHEST_DOUBLE or s.round_number != 1:
+        return 0
+    q = index(s.seat)
+    above = 0
+    for v in range(top_of(s), -1, -1):
+        if s.unseen[index(v)] >> v & 1 == 0 or s.hand[q, index(v)] >> v & 1 != 0:
+            break
+        above |= 1 << v
+    return above
 
 
 @rule
