@@ -15,14 +15,14 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from domsim import plots, report
+from domsim import findings, plots, report
 from domsim.errors import DomsimError, SpecError
 from domsim.games import GAMES
 from domsim.run import Result, load_result, read_manifest, run_in_folder, run_tournament
 from domsim.tournament import Spec, make_plan
 
 COMMAND = "domsim tournament cuban --agents 'careful,random' --out '<here> & there'"
-DRAWN = {plot.name: plot.draw for plot in report.PLOTS}
+DRAWN = {plot.name: plot.draw for plot in findings.PLOTS}
 TAKES_AXES = (
     plots.win_shares,
     plots.pair_matrix,
@@ -113,7 +113,7 @@ def test_in_a_field_the_pair_matrix_shows_the_agent_that_sits_alone() -> None:
     found = run_tournament("longana", ["random", "heaviest"], 20, suite="smoke", seats=4, lineup="field")
     shown = cells(plots.pair_matrix(found), list(found.summary["agent"]))
     assert shown == {(r["agent"], r["rival"]): 100 * r["win_share"] for r in found.pairs.to_dict("records")}
-    assert report.pair_note(report.load(found)).count("25.0 %") == 1
+    assert findings.pair_note(findings.load(found)).count("25.0 %") == 1
 
 
 def test_finished_ahead_counts_who_had_the_better_score(mixed: Result) -> None:
@@ -253,7 +253,7 @@ def test_the_page_needs_nothing_else(in_folder: Path) -> None:
     assert len(set(tags.ids)) == len(tags.ids)
     used = set(re.findall(r'(?:href="|url\()#([^")]*)', page))
     assert used <= set(tags.ids)
-    assert page.count("<svg ") == len(report.PLOTS)
+    assert page.count("<svg ") == len(findings.PLOTS)
 
 
 def test_both_reports_say_what_was_run(in_folder: Path) -> None:
@@ -293,7 +293,7 @@ def test_every_row_of_a_markdown_table_has_as_many_cells_as_its_head(in_folder: 
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.strip().split("\n")}) == 1
     for picture in re.findall(r"\]\((plots/\w+\.png)\)", text):
         assert (in_folder / picture).read_bytes().startswith(b"\x89PNG")
-    assert text.count("](plots/") == len(report.PLOTS)
+    assert text.count("](plots/") == len(findings.PLOTS)
 
 
 def test_the_same_run_gives_the_same_bytes_whatever_the_users_style(in_folder: Path, tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_the_same_run_gives_the_same_bytes_whatever_the_users_style(in_folder: P
         before = dict(matplotlib.rcParams)
         assert report.write_report(again, tmp_path) == tmp_path / "report.html"
         assert dict(matplotlib.rcParams) == before
-    names = ["report.html", "report.md", *(f"plots/{plot.name}.png" for plot in report.PLOTS)]
+    names = ["report.html", "report.md", *(f"plots/{plot.name}.png" for plot in findings.PLOTS)]
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")) == sorted(names)
     for name in names:
         assert (tmp_path / name).read_bytes() == (in_folder / name).read_bytes(), name
@@ -319,7 +319,7 @@ def test_one_deal_and_one_pairing(tmp_path: Path) -> None:
 
 
 def test_a_call_that_reruns_a_run_made_in_python(mixed: Result) -> None:
-    call = report.rerun(report.load(mixed))
+    call = findings.rerun(findings.load(mixed))
     names: dict[str, Any] = {}
     exec(call.replace("\nrun_tournament", "\nagain = run_tournament"), names)
     assert names["again"].digest == mixed.digest
@@ -330,12 +330,12 @@ def test_a_call_that_reruns_a_run_made_in_python(mixed: Result) -> None:
 def test_every_game_at_its_largest_table(game: str, lineup: str, agents: int) -> None:
     names = [f"random?stream={number}" for number in range(agents)]
     found = run_tournament(game, names, 2, suite="smoke", seats=max(GAMES[game].seats), lineup=lineup, rounds=2)
-    loaded = report.load(found)
+    loaded = findings.load(found)
     for draw in DRAWN.values():
         assert draw(loaded).get_title(loc="left")
-    assert len(report.pair_rows(loaded)) == 1 + {"duel": 3, "field": 2, "mix": 45}[lineup]
-    assert len(report.summary_rows(loaded)) == 1 + agents
-    assert report.headline(loaded)
+    assert len(findings.pair_rows(loaded)) == 1 + {"duel": 3, "field": 2, "mix": 45}[lineup]
+    assert len(findings.summary_rows(loaded)) == 1 + agents
+    assert findings.headline(loaded)
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_every_game_at_its_largest_table(game: str, lineup: str, agents: int) ->
     ],
 )
 def test_verdicts(better: float, p_value: float, words: str) -> None:
-    assert report.verdict("a", "b", better, p_value).replace("\N{NO-BREAK SPACE}", " ") == words
+    assert findings.verdict("a", "b", better, p_value).replace("\N{NO-BREAK SPACE}", " ") == words
 
 
 def test_a_folder_that_cannot_be_written(result: Result, tmp_path: Path) -> None:
@@ -360,3 +360,18 @@ def test_a_folder_that_cannot_be_written(result: Result, tmp_path: Path) -> None
 def test_no_pyplot() -> None:
     code = "import sys, domsim.report; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_blocking_is_told_where_passes_were_kept(tmp_path: Path) -> None:
+    """Both reports show the numbers of the blocking table, and none of it without the passes table."""
+    plan = make_plan(Spec("cuban", ("careful", "heaviest"), 20, "smoke", passes=True))
+    kept = run_in_folder(plan, tmp_path / "kept")
+    report.write_report(kept, tmp_path / "kept")
+    shown = f"{100 * kept.blocking['closed_share'][0]:.1f}"
+    for name in ("report.html", "report.md"):
+        text = (tmp_path / "kept" / name).read_text()
+        part = text[text.index("Blocking") : text.index("Plots")]
+        assert shown in part and "closed" in part
+    bare = make_plan(Spec("cuban", ("careful", "heaviest"), 4, "smoke"))
+    report.write_report(run_in_folder(bare, tmp_path / "bare"), tmp_path / "bare")
+    assert "Blocking" not in (tmp_path / "bare" / "report.md").read_text()
