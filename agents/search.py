@@ -23,6 +23,11 @@ class Search:
             trust: how much that opinion counts; 0: not at all, 1: what was found to be good for `expert`.
             stop: think no longer where an action is ahead by this many standard errors; 0: always try all ways.
         """
+        if not isinstance(ways, int) or ways < 1:
+            raise ValueError(f"ways {ways!r} is not allowed; allowed: whole numbers from 1")
+        for name, value in {"trust": trust, "stop": stop}.items():
+            if not isinstance(value, int | float) or not value >= 0:
+                raise ValueError(f"{name} {value!r} is not allowed; allowed: numbers from 0")
         self.ways = ways
         self.playout = playout
         self.trust = trust

@@ -259,6 +259,8 @@ def hint(
     """Rank the legal plays and say what makes the difference; exit 1 when a record is bad or over."""
     from domsim.hints import hint_lines, hint_text
 
+    if playouts == 1:
+        raise DomsimError("--playouts 1 is not allowed; allowed: 0, and 2 and more: one playout has no interval")
     bad = False
     with _open_input(file) as lines:
         for number, found in hint_lines(lines, agent, top, playouts):
@@ -282,6 +284,8 @@ def audit_hints(
     from domsim.hint_audit import audit_hints as run_audit
     from domsim.record import to_json
 
+    if out is not None:
+        _check_place(out)
     found = run_audit(game, agent, against, positions, seats=seats, seed=seed)
     print(found)
     if out is not None:
@@ -313,6 +317,14 @@ def _open_input(file: str) -> Any:
         return open(file, "rb")
     except OSError as error:
         raise DomsimError(f"{file}: {error.strerror}") from None
+
+
+def _check_place(path: Path) -> None:
+    """Whether a file could be written there, before the work that fills it."""
+    if path.is_dir():
+        raise DomsimError(f"{path}: is a folder")
+    if not path.parent.is_dir():
+        raise DomsimError(f"{path}: there is no folder {path.parent}")
 
 
 def _write_lines(path: Path, lines: Any) -> None:

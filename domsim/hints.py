@@ -91,8 +91,10 @@ def hint(a_round: Round, agent: str | Agent = "expert", top: int | None = None, 
         AgentError: there is no such agent, it failed, or it plays at random.
         DomsimError: `top` or `playouts` out of range, or the hidden tiles cannot be given out.
     """
-    if (top is not None and top < 1) or playouts < 0 or playouts == 1:
-        raise DomsimError(f"top {top}, playouts {playouts}: top is 1 or more, playouts 0 or at least 2")
+    if top is not None and top < 1:
+        raise DomsimError(f"top {top} is not allowed; allowed: 1 and more")
+    if playouts < 0 or playouts == 1:
+        raise DomsimError(f"playouts {playouts} is not allowed; allowed: 0, and 2 and more")
     loaded = _adviser(load_agent(agent, a_round.game) if isinstance(agent, str) else agent)
     moves = moves_of(a_round)
     scores = scores_of(loaded, moves)

@@ -108,3 +108,13 @@ def test_command(tmp_path: Path) -> None:
     assert "agreement" in made.stdout and "regret" in made.stdout
     records = [json.loads(line) for line in out.read_text().splitlines()]
     assert records and all(record["meta"]["agent"] == "heaviest" for record in records)
+
+
+@pytest.mark.parametrize("place", ["missing/worst.jsonl", "."])
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["audit-hints", "cuban", "--positions", "2", "--out", place])
+    assert isinstance(done.exception, DomsimError) and "folder" in str(done.exception)
+    assert done.output == ""

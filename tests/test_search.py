@@ -15,7 +15,7 @@ from domsim import Batch, find_game, load_agent, run_tournament
 from domsim.core import search as core
 from domsim.core.driver import DECISION, as_arguments, work_dtype
 from domsim.core.plain import Plain
-from domsim.errors import DomsimError
+from domsim.errors import AgentError, DomsimError
 from domsim.moves import Moves
 from domsim.round import Round, listed_actions
 from domsim.search import evaluate_moves, weighted
@@ -332,3 +332,9 @@ def test_search_beats_random(game: str, deals: int) -> None:
     ranked = sorted(AGENTS, key=points.__getitem__, reverse=game != "mexican")
     assert ranked == AGENTS
     assert max(points.values()) > 1.5 * min(points.values()), points
+
+
+@pytest.mark.parametrize("parameter", ["ways=0", "ways=abc", "trust=abc", "trust=-1", "stop=abc", "stop=-1"])
+def test_parameters_that_make_no_sense_are_refused_when_it_is_loaded(parameter: str) -> None:
+    with pytest.raises(AgentError, match=f"{parameter.split('=')[0]} .* is not allowed; allowed: "):
+        load_agent(f"search?{parameter}", find_game("cuban"))
