@@ -259,8 +259,6 @@ def hint(
     """Rank the legal plays and say what makes the difference; exit 1 when a record is bad or over."""
     from domsim.hints import hint_lines, hint_text
 
-    if playouts == 1:
-        raise DomsimError("--playouts 1 is not allowed; allowed: 0, and 2 and more: one playout has no interval")
     bad = False
     with _open_input(file) as lines:
         for number, found in hint_lines(lines, agent, top, playouts):

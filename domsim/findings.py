@@ -18,14 +18,13 @@ from matplotlib.figure import Figure
 
 from domsim import plots
 from domsim.run import MANIFEST, Result, agent_facts, read_manifest
-from domsim.summary import BLOCKING, MEASURES, measure_name
+from domsim.summary import BLOCKING_COLUMNS, MEASURES, measure_title, summary_columns
 from domsim.tournament import Plan, Spec, versions
 
 Rows = list[list[str]]
 _INK = "#202124"  # of text and lines of plots; in the HTML file they take the page's colour instead
 
 
-_BLOCKING_NAMES = {measure: measure for measure in BLOCKING}
 #: the columns of `rounds` that plots look at
 _READ = ("deal", "ending", "plies", "winner", "opener", "agent", "points", "passes")
 
@@ -185,35 +184,26 @@ def headline(loaded: Loaded) -> str:
 
 def summary_rows(loaded: Loaded) -> Rows:
     """The summary, its head first."""
-    return _measure_rows(loaded.summary, _summary_names(loaded))
+    return _measure_rows(loaded.summary, summary_columns(loaded.plan.game))
 
 
 def measure_notes(loaded: Loaded) -> list[str]:
     """What the columns of the summary mean."""
-    return _notes(_summary_names(loaded))
+    return _notes(summary_columns(loaded.plan.game))
 
 
 def blocking_rows(loaded: Loaded) -> Rows:
     """Who closes blocked rounds and who makes whom pass; no rows without the passes table."""
-    return _measure_rows(loaded.blocking, _BLOCKING_NAMES) if len(loaded.blocking) else []
+    return _measure_rows(loaded.blocking, BLOCKING_COLUMNS) if len(loaded.blocking) else []
 
 
 def blocking_notes() -> list[str]:
     """What the columns of `blocking_rows` mean."""
-    return _notes(_BLOCKING_NAMES)
-
-
-def _summary_names(loaded: Loaded) -> dict[str, str]:
-    """The measures of the summary and how its columns call them."""
-    return {measure: measure_name(loaded.plan.game, measure) for measure in loaded.plan.game.measures}
-
-
-def _titles(names: dict[str, str]) -> list[str]:
-    return [MEASURES[measure].title or f"{name} %" for measure, name in names.items()]
+    return _notes(BLOCKING_COLUMNS)
 
 
 def _measure_rows(table: pd.DataFrame, names: dict[str, str]) -> Rows:
-    rows = [["agent", "deals", *_titles(names)]]
+    rows = [["agent", "deals", *map(measure_title, names, names.values())]]
     for _, row in table.iterrows():
         cells = [_shown(row, name, measure) for measure, name in names.items()]
         rows.append([str(row["agent"]), f"{row['deals']:,}", *cells])
@@ -221,7 +211,7 @@ def _measure_rows(table: pd.DataFrame, names: dict[str, str]) -> Rows:
 
 
 def _notes(names: dict[str, str]) -> list[str]:
-    return [f"{title}: {MEASURES[measure].note}" for title, measure in zip(_titles(names), names, strict=True)]
+    return [f"{measure_title(measure, name)}: {MEASURES[measure].note}" for measure, name in names.items()]
 
 
 def _shown(row: Any, name: str, measure: str) -> str:

@@ -91,10 +91,7 @@ def hint(a_round: Round, agent: str | Agent = "expert", top: int | None = None, 
         AgentError: there is no such agent, it failed, or it plays at random.
         DomsimError: `top` or `playouts` out of range, or the hidden tiles cannot be given out.
     """
-    if top is not None and top < 1:
-        raise DomsimError(f"top {top} is not allowed; allowed: 1 and more")
-    if playouts < 0 or playouts == 1:
-        raise DomsimError(f"playouts {playouts} is not allowed; allowed: 0, and 2 and more")
+    _check(top, playouts)
     loaded = _adviser(load_agent(agent, a_round.game) if isinstance(agent, str) else agent)
     moves = moves_of(a_round)
     scores = scores_of(loaded, moves)
@@ -110,6 +107,13 @@ def hint(a_round: Round, agent: str | Agent = "expert", top: int | None = None, 
         for place, play in enumerate(order[:top])
     )
     return Hint(a_round.game.name, int(moves["seat"][0]), loaded.spec, len(order) == 1, plays)
+
+
+def _check(top: int | None, playouts: int) -> None:
+    if top is not None and top < 1:
+        raise DomsimError(f"top: {top} is not allowed; allowed: 1 and more")
+    if playouts < 0 or playouts == 1:
+        raise DomsimError(f"playouts: {playouts} is not allowed; allowed: 0, and 2 and more (one has no interval)")
 
 
 def _adviser(agent: Agent) -> Agent:
@@ -231,7 +235,9 @@ def hint_lines(
 
     Raises:
         AgentError: there is no such agent, or it plays at random.
+        DomsimError: `top` or `playouts` out of range.
     """
+    _check(top, playouts)
     agents: dict[str, Agent] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():

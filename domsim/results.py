@@ -195,12 +195,8 @@ class TableWriter:
 
     def __exit__(self, *_: object) -> None:
         """Take the file away unless it was finished."""
-        if self._parquet:
-            with contextlib.suppress(OSError):
-                import pyarrow
-
-            self._writer.close()
-            pyarrow.default_memory_pool().release_unused()
+        with contextlib.suppress(OSError):  # a full disk: what it held is not wanted
+            self._end()
         self._temporary.unlink(missing_ok=True)
 
     def add(self, rows: Array) -> None:
@@ -234,13 +230,16 @@ class TableWriter:
 
     def close(self) -> Path:
         """Finish the file; only now does it have its name."""
+        self._end()
+        self._temporary.replace(self.path)
+        return self.path
+
+    def _end(self) -> None:
         if self._parquet:
             import pyarrow
 
             self._writer.close()
             pyarrow.default_memory_pool().release_unused()
-        self._temporary.replace(self.path)
-        return self.path
 
 
 def read_table(path: str | Path, only: Collection[str] | None = None) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from domsim.agent import agent_names, load_agent
 from domsim.errors import AgentError
 from domsim.games import GAMES, Game, find_game
 from domsim.run import Result
-from domsim.summary import BLOCKING, MEASURES, measure_name
+from domsim.summary import BLOCKING_COLUMNS, MEASURES, measure_title, summary_columns
 
 #: wide enough for every table here: a line that a narrow terminal wraps beats a number cut short
 _console = Console(width=max(120, Console().width), highlight=False)
@@ -28,7 +28,7 @@ def result(found: Result) -> None:
     _console.print(summary_table(plan.game, found.summary))
     print("±: half of the 95 % interval by deal · blocked: of the rounds the agent took part in · passes: a seat")
     if spec.passes:
-        _console.print(_measures_table(found.blocking, {name: name for name in BLOCKING}))
+        _console.print(_measures_table(found.blocking, BLOCKING_COLUMNS))
         print("closed: of the blocked rounds · passes: a round, by whose play put the missing number there last")
     if found.folder is not None:
         print(f"files: {found.folder}/   digest {found.digest}")
@@ -36,14 +36,14 @@ def result(found: Result) -> None:
 
 def summary_table(game: Game, summary: pd.DataFrame) -> Table:
     """A summary as a table for the terminal."""
-    return _measures_table(summary, {measure: measure_name(game, measure) for measure in game.measures})
+    return _measures_table(summary, summary_columns(game))
 
 
 def _measures_table(frame: pd.DataFrame, measures: dict[str, str]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("agent", no_wrap=True)
     for measure, label in measures.items():
-        table.add_column(MEASURES[measure].title or f"{label} %", justify="right", no_wrap=True)
+        table.add_column(measure_title(measure, label), justify="right", no_wrap=True)
     for _, row in frame.iterrows():
         table.add_row(str(row["agent"]), *(_cell(row, label, measure) for measure, label in measures.items()))
     return table

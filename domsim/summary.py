@@ -93,6 +93,8 @@ _NUMERATORS = {
 }
 #: what `blocking` shows
 BLOCKING = ("closed_share", "closed_won_share", "closed_points", "rivals_pass", "partner_passes", "itself_passes")
+#: and their columns, which are called like them
+BLOCKING_COLUMNS = {measure: measure for measure in BLOCKING}
 SUMS_DTYPE = np.dtype([("deal", "<i8"), ("pairing", "<i2"), ("agent", "<i2"), *((name, "<f8") for name in DEAL_SUMS)])
 
 
@@ -206,7 +208,7 @@ def _count(place: tuple[Array, Array], values: Array, shape: tuple[int, ...]) ->
 
 def blocking(game: Game, sums: Array, agents: list[str]) -> pd.DataFrame:
     """One row an agent: the measures of `BLOCKING` with the bounds of their 95 % intervals by deal."""
-    return _table(sums, agents, {measure: measure for measure in BLOCKING})
+    return _table(sums, agents, BLOCKING_COLUMNS)
 
 
 def _ranks(values: Array) -> Array:
@@ -242,7 +244,7 @@ def estimate(sums: Array, measure: str, level: float = 0.95) -> stats.Interval:
 
 def summary(game: Game, sums: Array, agents: list[str]) -> pd.DataFrame:
     """One row an agent: every measure of the game with the bounds of its 95 % interval by deal, best agent first."""
-    frame = _table(sums, agents, {measure: measure_name(game, measure) for measure in game.measures})
+    frame = _table(sums, agents, summary_columns(game))
     return frame.sort_values("win_share", ascending=False, kind="stable").reset_index(drop=True)
 
 
@@ -286,6 +288,16 @@ def pair_table(game: Game, sums: Array, agents: list[str], pairs: list[tuple[int
     if len(frame):
         frame["p_value_holm"] = stats.holm(frame["p_value"].to_numpy())
     return frame
+
+
+def summary_columns(game: Game) -> dict[str, str]:
+    """The measures of a game's summary, and their columns there."""
+    return {measure: measure_name(game, measure) for measure in game.measures}
+
+
+def measure_title(measure: str, column: str) -> str:
+    """The head of a measure's column where a person reads it."""
+    return MEASURES[measure].title or f"{column} %"
 
 
 def measure_name(game: Game, measure: str) -> str:

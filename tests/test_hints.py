@@ -184,6 +184,8 @@ def test_refusals() -> None:
     for wrong in ({"top": 0}, {"playouts": -1}, {"playouts": 1}):
         with pytest.raises(DomsimError, match="is not allowed; allowed"):
             hint(a_round, **wrong)
+        with pytest.raises(DomsimError, match="is not allowed; allowed"):  # once, not for every record
+            next(hint_lines([b"{}"], **wrong))
     while not a_round.over:
         a_round.play(a_round.legal()[0])
     with pytest.raises(RecordError, match="the round is over"):

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from domsim.record import Replayer, match_end, replay_lines, to_json
 from domsim.round import Round
 from tests import dealing, reference
+from tests.changes import changed, leaves, replaced
 from tests.reference import common
 
 pytestmark = pytest.mark.filterwarnings("error")  # numpy warns of an overflow, and goes on
 
 CASES = Path(__file__).parent / "cases"
-GAMES = ("cuban",)
 MATCHES = 40
 MEGABYTE = 10**6
 
@@ -58,70 +58,7 @@ def check_refusal(answer: dict[str, Any], *parts: str) -> None:
         assert part in answer["error"]
 
 
-# --- the conformance cases ------------------------------------------------------------------------
-
-
-@cache
-def answers_to(game: str) -> list[dict[str, Any]]:
-    return replayed(lines_of(f"{game}.jsonl"))
-
-
-def cases() -> list[Any]:
-    return [
-        pytest.param(game, number, id=f"{game}-{number + 1}")
-        for game in GAMES
-        for number in range(len(lines_of(f"{game}.jsonl")))
-    ]
-
-
-def differs(answer: Any, expected: Any) -> bool:
-    return as_text(answer) != as_text(expected)
-
-
-@pytest.mark.parametrize(("game", "number"), cases())
-def test_case(game: str, number: int) -> None:
-    expected = [json.loads(line) for line in lines_of(f"{game}.expected.jsonl")]
-    assert len(expected) == len(answers_to(game))
-    assert not differs(answers_to(game)[number], expected[number])
-    record = json.loads(lines_of(f"{game}.jsonl")[number])
-    assert answers_to(game)[number].get("result", record.get("result")) == expected[number].get("result")
-
-
-def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to every value in a tree of JSON that holds no others."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    inside = [path_below for key, below in items for path_below in leaves(below, (*path, key))]
-    yield from inside or [path]
-
-
-def changed(value: Any) -> Any:
-    """Another value, and as near as can be."""
-    if isinstance(value, bool) or value is None:
-        return int(value or 0)
-    if isinstance(value, (int, float)):
-        return value + 1
-    return [*value, "x"] if isinstance(value, list) else f"{value}x"
-
-
-@pytest.mark.parametrize("number", [0, 4, 8, 20])
-def test_a_changed_expected_value_is_noticed(number: int) -> None:
-    """Each single value of an expected line, changed, makes the comparison fail."""
-    expected = json.loads(lines_of("cuban.expected.jsonl")[number])
-    answer = answers_to("cuban")[number]
-    assert not differs(answer, expected)
-    paths = list(leaves(expected))
-    assert len(paths) > 5
-    for path in paths:
-        assert differs(answer, replaced(expected, path, changed)), path
-
-
-def replaced(tree: Any, path: tuple[Any, ...], change: Callable[[Any], Any]) -> Any:
-    """A copy with one value changed."""
-    if not path:
-        return change(tree)
-    made = copy.copy(tree)
-    made[path[0]] = replaced(tree[path[0]], path[1:], change)
-    return made
+# --- results ------------------------------------------------------------------------------------
 
 
 def test_a_changed_result_of_a_record_is_noticed() -> None:

@@ -15,7 +15,7 @@ from domsim.errors import DomsimError, SpecError
 from domsim.lineup import pairings
 from domsim.results import COLUMNS, Digest, TableWriter, table_dtype
 from domsim.run import Store, run_in_folder
-from domsim.tournament import Spec, chunks_of, make_plan, play_chunk, play_chunks
+from domsim.tournament import Spec, chunk_size, chunks_of, make_plan, play_chunk, play_chunks
 
 AGENTS = ["careful", "heaviest", "random"]
 VECTOR = """
@@ -215,3 +215,28 @@ def test_blocking_by_hand() -> None:
         assert row[measure] == pytest.approx(part[own & which].sum() / len(rounds))
     total = rounds[[f"passes_{seat}" for seat in range(4)]].to_numpy().sum()
     assert part.sum() == pytest.approx(total)
+
+
+def test_short_runs_have_chunks_for_several_workers_too() -> None:
+    sizes = [chunk_size(Spec("cuban", ("random", "careful"), deals)) for deals in (1, 9, 400, 10**6)]
+    assert sizes == [1, 2, 50, 500]
+    assert len(run_tournament("cuban", ["random", "careful"], 40, suite="smoke").chunks) == 8
+
+
+def test_a_table_that_cannot_be_finished_leaves_no_file_and_hides_no_error(tmp_path: Path) -> None:
+    """As on a full disk: the error is the one that stopped the work, not that of clearing up after it."""
+    with pytest.raises(KeyError, match="the work"):
+        stop_in_the_middle(TableWriter(tmp_path, "rounds", ["a"], 4))
+    assert list(tmp_path.iterdir()) == []
+
+
+def stop_in_the_middle(table: TableWriter) -> None:
+    with table as writer:
+        writer._writer.close()
+        writer._writer = Unclosable()
+        raise KeyError("the work")
+
+
+class Unclosable:
+    def close(self) -> None:
+        raise OSError("no space left on device")

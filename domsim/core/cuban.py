@@ -221,10 +221,16 @@ def open_round(s: State) -> None:
 
 
 @rule
+def highest_double_opens(s: State) -> bool:
+    """Whether the highest double opens this round, if a hand has one (rule 7)."""
+    opens: bool = s.first_tile == HIGHEST_DOUBLE and s.round_number == 1
+    return opens
+
+
+@rule
 def must_open_with_double(s: State) -> bool:
     """Whether the highest double in the hands has to open this round (rule 7)."""
-    chosen: bool = s.first_tile == HIGHEST_DOUBLE and s.round_number == 1
-    return chosen and table.holder_of_highest_double(s, top_of(s)) >= 0
+    return highest_double_opens(s) and table.holder_of_highest_double(s, top_of(s)) >= 0
 
 
 @rule
@@ -476,7 +482,7 @@ def know(s: State, h: State) -> None:
 @rule
 def doubles_in_no_hand(s: State) -> int:
     """Doubles above the highest one that is laid or in the mover's hand, as bits, where the highest had to open (7)."""
-    if s.first_tile != HIGHEST_DOUBLE or s.round_number != 1:
+    if not highest_double_opens(s):
         return 0
     q = index(s.seat)
     above = 0
