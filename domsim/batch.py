@@ -21,6 +21,8 @@ Array = npt.NDArray[Any]
 #: matches in flight when a Python agent plays: enough decisions at once for numpy, few enough for the cache
 SLOTS = 2048
 _ROWS = 1024
+#: bytes that processors fetch together
+_LINE = 128
 
 
 class Batch:
@@ -121,7 +123,7 @@ class Batch:
         yours = jobs["agent"][:, :seats].max(initial=0) >= len(agents)
         python = yours or any(agent.kind == PYTHON for agent in agents)
         together = python or logging & LOG_ACTIONS or states is not None
-        self._states = game.new_states(max(1, min(slots, len(jobs))) if together else 1, rules, seats)
+        self._states = _apart(game.new_states(max(1, min(slots, len(jobs))) if together else 1, rules, seats))
         self._make_buffers(len(jobs), len(game.features), logging)
         self._table = _agent_table(agents, game)
         self._control["need"] = _needs(agents, game, bool(yours))
@@ -136,13 +138,13 @@ class Batch:
     def _make_buffers(self, jobs: int, features: int, logging: int) -> None:
         slots = len(self._states)
         room = 16 * slots + MAX_ACTIONS
-        self._work = np.zeros(1, driver.work_dtype(features))
+        self._work = _apart(np.zeros(1, driver.work_dtype(features)))
         self._round_rows = np.zeros(max(_ROWS, 4 * slots), driver.round_dtype(self.game.most_seats))
         self._match_rows = np.zeros(jobs, driver.match_dtype(self.game.most_seats))
         self._match_rows["match"] = -1
         self._log_rows = np.zeros(2**16 if logging & LOG_ACTIONS else 1, LOG)
         self._pass_rows = np.zeros(2**16 if logging & LOG_PASSES else 1, PASS_ROW)
-        self._control = np.zeros(1, CONTROL)
+        self._control = _apart(np.zeros(1, CONTROL))
         self._control["logging"] = logging
         self._decisions = np.zeros(slots, DECISION)
         self._views = np.zeros(slots, self.game.core.VIEW)
@@ -334,6 +336,15 @@ class Batch:
         """Every action so far, `LOG`, in order of match, round and ply; kept with `log=True`."""
         rows = np.concatenate([np.zeros(0, LOG), *self._log])
         return rows[np.lexsort((rows["ply"], rows["round_number"], rows["match"]))]
+
+
+def _apart(rows: Array) -> Array:
+    """A copy on cache lines of its own: threads that write to one line wait for each other at every round."""
+    memory = np.zeros(rows.nbytes + 2 * _LINE, np.uint8)
+    start = -memory.ctypes.data % _LINE
+    made: Array = memory[start : start + rows.nbytes].view(rows.dtype)
+    made[:] = rows
+    return made
 
 
 def _copy(rows: Array) -> Array:

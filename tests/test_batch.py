@@ -792,3 +792,14 @@ def test_an_agent_may_ask_for_some_features_only(tmp_path: Path) -> None:
     assert same_results(one, other)
     assert load_agent(some, CUBAN).need == 0b11
     assert load_agent(every, CUBAN).need == 2 ** len(CUBAN.features) - 1
+
+
+def test_what_a_kernel_writes_all_the_time_shares_no_cache_line() -> None:
+    """Two threads would slow each other down to half the speed, without a wrong result."""
+    batches = [Batch("cuban", 2) for _ in range(20)]
+    lines: list[int] = []
+    for batch in batches:
+        for array in (batch._states, batch._work, batch._control):
+            first, last = array.ctypes.data // 128, (array.ctypes.data + array.nbytes - 1) // 128
+            lines += range(first, last + 1)
+    assert len(lines) == len(set(lines))
