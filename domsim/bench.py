@@ -19,6 +19,8 @@ from domsim.seeds import deal_keys, find_suite
 
 _ROUNDS = 60_000
 _REPETITIONS = 7
+#: parts that threads take as they are free, as in a tournament: one is often slower than the other
+_CHUNKS = 8
 
 
 class WeightsAsVector:
@@ -72,7 +74,7 @@ def _row(name: str, game: Game, rules: Rules, seats: int, agent: Agent, jobs: An
         return Batch.of_jobs(game, rules, seats, part, [agent], SLOTS).run()
 
     rounds = play(jobs).rounds  # the first run compiles, and counts
-    parts = np.array_split(jobs, threads)
+    parts = np.array_split(jobs, _CHUNKS)
     if threads == 1:
         seconds = min(_seconds(lambda: play(jobs), time.process_time) for _ in range(_REPETITIONS))
     else:
